@@ -14,10 +14,10 @@ export default defineConfig({
     pool: "forks",
     globals: false,
     // Most tests wait: for engines, processes, leases.
-    maxWorkers: isChaos ? 1 : 3,
+    maxWorkers: isChaos ? 1 : 6,
     // Guards against hanging only, far above what a test takes on a machine that is busy with other work.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
     // One line per file; below it the tests that took longer than this.
     reporters: ["default"],

@@ -8,7 +8,7 @@ import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 const COMMAND_TESTS = [
   "failover.test.ts",
   "roles.test.ts",
-  "elections/handover.test.ts",
+  "elections/",
   "run/",
   "coordinator/",
   "frozen-server/",
@@ -16,8 +16,21 @@ const COMMAND_TESTS = [
   "hostile/",
   "incident/",
   "deploy/image.test.ts",
+  "engines/",
+  "stopping.test.ts",
 ].map((path) => `packages/cli/src/${path}`);
-const TESTS = [...COMMAND_TESTS, "packages/dashboard/src/load.test.ts"];
+const TESTS = [
+  ...COMMAND_TESTS,
+  "packages/dashboard/src/load.test.ts",
+  "packages/stores/src/embedded/crash.test.ts",
+  "packages/stores/src/etcd/",
+  "packages/stores/src/nats/",
+  "packages/stores/src/postgres/",
+  "packages/stores/src/zookeeper/",
+  "packages/server/src/http/closing.test.ts",
+  "packages/server/src/http/errors.test.ts",
+  "packages/server/src/http/http-elector-failover.test.ts",
+];
 
 await main(async () => {
   await setUp();

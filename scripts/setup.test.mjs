@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkNode, pageSources, whyInstall } from "./setup.mjs";
-import { tally } from "./tally-reporter.mjs";
+import { Progress, tally } from "./tally-reporter.mjs";
 
 describe("checkNode", () => {
   it.each(["20.19.0", "20.20.2", "22.0.0", "24.1.0"])("Node %s is new enough", (version) => {
@@ -132,4 +132,21 @@ describe("tally", () => {
     ];
     expect(tally(modules, [new Error("uncaught")])).toEqual({ passed: 0, failed: 3, skipped: 0 });
   });
+});
+
+it("the progress of a run names files, tests, failures and the file that has run for longest", () => {
+  const progress = new Progress(418, 0);
+  progress.started("a.test.ts", 1000);
+  progress.started("b.test.ts", 2000);
+  progress.tested("passed");
+  progress.tested("failed");
+  expect(progress.line(31_000)).toBe(
+    "0 min 31 s: 0 of 418 files, 2 tests, 1 failed; longest: a.test.ts (30 s)",
+  );
+  progress.ended("a.test.ts");
+  expect(progress.line(92_000)).toBe(
+    "1 min 32 s: 1 of 418 files, 2 tests, 1 failed; longest: b.test.ts (90 s)",
+  );
+  progress.ended("b.test.ts");
+  expect(progress.line(92_000)).toBe("1 min 32 s: 2 of 418 files, 2 tests, 1 failed");
 });

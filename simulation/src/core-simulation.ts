@@ -18,7 +18,8 @@ export const CORE_SIMULATION: Simulation<CoreModule, WorldReport> = {
     mutant === undefined && core === undefined ? loadCore() : loadCopy(CORE_COPIES, mutant, core),
   run: (modules, { profile, ...schedule }) =>
     new World({ ...schedule, modules, profile: profileNamed(profile) }).run(),
-  shows: () => true,
+  // By its effect on the election, not by a crash.
+  shows: (_mutant, { code }) => code !== "E1",
   play: () => Promise.resolve([]),
   describe: (reports) => {
     const sum = (figure: keyof Figures) => reports.reduce((total, { figures }) => total + figures[figure], 0);

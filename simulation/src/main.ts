@@ -4,7 +4,7 @@ import { Pool } from "./harness/pool.js";
 import { readSeeds, recordSeeds } from "./harness/recorded-seeds.js";
 import { commandOf, DEFAULT_PROFILE, mutantNamed, profileOf, type Simulation } from "./harness/simulation.js";
 import { SIMULATIONS } from "./harness/simulations.js";
-import { hunt, huntIn, summarize, survey, violationsIn } from "./harness/survey.js";
+import { hunt, huntIn, soonestSeed, summarize, survey, violationsIn } from "./harness/survey.js";
 
 const { core: CORE, peers: PEERS } = SIMULATIONS;
 
@@ -22,7 +22,8 @@ schedule follows from its seed. All cores are used.
   --mutant NAME     a package with one rule switched off; several by commas, or all: which checker notices, and from
                     which seed on
   --full            with --mutant: run all seeds and count, not only until the first is caught
-  --record          with --mutant: keep the seeds at which the mutants are caught for the tests, in simulation/seeds
+  --record          with --mutant: keep, for the tests, the seeds at which the mutants are caught soonest, in
+                    simulation/seeds
   --core DIR        the folder of another core, built, with this test kit, to compare the two
   --peers           quorum leases between peers instead; its profiles are ${PEERS.profiles.join(", ")}
   --verbose         print the trace of one schedule (--from SEED)
@@ -123,8 +124,8 @@ async function runMutants(
     const { schedules, caught } = full
       ? huntIn(await survey(pool, simulation, batch), simulation, mutant)
       : await hunt(pool, simulation, mutant, { from, limit: count, core });
-    if (caught[0] !== undefined) seeds.set(mutant.name, caught[0].seed);
-    else survivors++;
+    if (caught[0] === undefined) survivors++;
+    else if (record) seeds.set(mutant.name, await soonestSeed(pool, simulation, mutant, caught[0].seed));
     return caught.length === 0 ? `not caught in ${schedules} schedules` : summarize(caught);
   };
   await Promise.all(

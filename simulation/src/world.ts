@@ -28,6 +28,8 @@ export interface WorldOptions {
   readonly seed: number;
   readonly profile: Profile;
   readonly modules: CoreModule;
+  /** The schedule ends soon after the first violation for which this is true. */
+  readonly until?: (violation: Violation) => boolean;
   /** Hashes what happens; `print` shows it too. */
   readonly traced?: boolean;
   readonly print?: (line: string) => void;
@@ -169,8 +171,8 @@ export class World {
     if (neighbourTtlMs !== null)
       void holdForEver(environment, environment.groupIds.at(-1) as string, neighbourTtlMs, random.fork());
     this.#tick();
-    await this.#time.run({ untilMs: profile.chaosMs + profile.quietMs });
-    this.#checks.onEnd();
+    const isComplete = await this.#runTo(profile.chaosMs + profile.quietMs);
+    if (isComplete) this.#checks.onEnd();
     this.#time.stop();
     return {
       seed: this.#options.seed,
@@ -178,6 +180,20 @@ export class World {
       figures: this.#figures(),
       digest: this.#trace?.digest ?? null,
     };
+  }
+
+  /** Resolves to false if the schedule has ended before, with a violation that was waited for. */
+  async #runTo(endMs: number): Promise<boolean> {
+    const { until } = this.#options;
+    if (until === undefined) {
+      await this.#time.run({ untilMs: endMs });
+      return true;
+    }
+    while (this.#time.monotonicMs() < endMs) {
+      await this.#time.run({ untilMs: Math.min(endMs, this.#time.monotonicMs() + TICK_MS) });
+      if ([...this.#checks.violations.values()].some(until)) return false;
+    }
+    return true;
   }
 
   #tick(): void {

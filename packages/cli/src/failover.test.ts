@@ -2,9 +2,9 @@
  * Another node leads, in real time and over HTTP: after a resignation, and after a leader has fallen silent. `npm run
  * chaos` measures how soon.
  */
+import { isChaos, rounds } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "./api.test-kit.js";
-import { isChaos, rounds } from "./chaos.test-kit.js";
 import { besideDisk } from "./disk-stalls.test-kit.js";
 import { distribution, percentile } from "./distribution.test-kit.js";
 import { Scratch } from "./scratch.test-kit.js";

@@ -2,9 +2,9 @@
  * Many roles over three programs that share them, against one server: real processes, real time. `npm run chaos` takes a thousand
  * roles, and bounds how soon those of a killed program are led again.
  */
+import { isChaos, rounds } from "@tenure/engines";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Api } from "./api.test-kit.js";
-import { isChaos, rounds } from "./chaos.test-kit.js";
 import { besideDisk } from "./disk-stalls.test-kit.js";
 import { distribution } from "./distribution.test-kit.js";
 import { RoleProcesses } from "./role-processes.test-kit.js";
@@ -94,7 +94,8 @@ test("when one program is killed all its roles are led again, and no other role 
     `${orphans.length} roles led again (ttl ${TTL_MS} ms) by ${campaigns} requests, the disk stalled for ${stalledMs} ms: ${distribution(againMs)}`,
   );
   if (isChaos) expect(tookMs).toBeLessThan(TTL_MS + SLACK_MS + stalledMs);
-  expect(campaigns).toBeLessThan(orphans.length / 10);
+  // On a busy machine some answers come too late, and their requests are sent again.
+  expect(campaigns).toBeLessThan(orphans.length / rounds(3, 10));
   await programs.until(() => isEven(left));
   expect(programs.promotions - before).toBe(orphans.length);
 });

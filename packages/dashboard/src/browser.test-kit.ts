@@ -17,9 +17,6 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Bounds of time hold on a quiet machine only, so `npm run chaos` checks them. */
-export const isChaos: boolean = process.env["TENURE_CHAOS"] === "1";
-
 const MARK = "the page under test";
 
 const WIDE = { width: 1280, height: 800 };

@@ -1,7 +1,7 @@
 /** The page in a real browser, with a real service. */
-import { isMissing } from "@tenure/engines";
+import { isChaos, isMissing } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Browser, isChaos, type WatchedPage } from "./browser.test-kit.js";
+import { Browser, type WatchedPage } from "./browser.test-kit.js";
 import { faintTexts } from "./contrast.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 

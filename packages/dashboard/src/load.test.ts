@@ -1,7 +1,7 @@
 /** Five thousand groups and five hundred renewals a second: the page stays light. */
-import { isMissing } from "@tenure/engines";
+import { isChaos, isMissing } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Browser, type TraceEvent, isChaos } from "./browser.test-kit.js";
+import { Browser, type TraceEvent } from "./browser.test-kit.js";
 import { Load } from "./load.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 

@@ -2,6 +2,7 @@
  * Real servers of the engines that Tenure runs on, for tests and benchmarks: private ones, on free ports of the
  * loopback address, with their data in a directory of their own. Not a part of what is shipped.
  */
+export { boundMs, isChaos, rounds, waitLimitMs } from "./chaos.js";
 export { type Engine, type EngineName } from "./engine.js";
 export { EngineProcess, standsStill } from "./engine-process.js";
 export { FaultProxy } from "./fault-proxy.js";

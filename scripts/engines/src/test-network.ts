@@ -8,28 +8,26 @@ let networks = 0;
 
 export class TestNetwork {
   readonly #tag: string;
+  readonly #bridge: string;
   readonly #subnet: string;
   readonly #names: readonly string[];
   readonly #cuts = new Set<string>();
   readonly #atExit = (): void => this.close();
 
-  /** A range that is reserved for tests of networks. */
   constructor(names: readonly string[]) {
     networks += 1;
     this.#tag = `tn${process.pid % 10_000}${String.fromCharCode(96 + (networks % 26))}`;
-    this.#subnet = `198.18.${randomInt(256)}`;
     this.#names = names;
     process.once("exit", this.#atExit);
-    const bridge = `${this.#tag}b`;
-    ip("link", "add", bridge, "type", "bridge");
-    ip("addr", "add", `${this.#subnet}.254/24`, "dev", bridge);
-    ip("link", "set", bridge, "up");
+    [this.#bridge, this.#subnet] = claimSubnet();
+    ip("addr", "add", `${this.#subnet}.254/24`, "dev", this.#bridge);
+    ip("link", "set", this.#bridge, "up");
     for (const [index, name] of names.entries()) {
       const space = this.#space(name);
       const outside = `${this.#tag}x${index}`;
       ip("netns", "add", space);
       ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", space);
-      ip("link", "set", outside, "master", bridge, "up");
+      ip("link", "set", outside, "master", this.#bridge, "up");
       ip("-n", space, "addr", "add", `${this.host(name)}/24`, "dev", "eth0");
       ip("-n", space, "link", "set", "eth0", "up");
       ip("-n", space, "link", "set", "lo", "up");
@@ -85,11 +83,28 @@ export class TestNetwork {
     // Open connections keep a namespace alive for a while; without its link it has no effect.
     for (const index of this.#names.keys()) tryIp("link", "del", `${this.#tag}x${index}`);
     for (const name of this.#names) tryIp("netns", "del", this.#space(name));
-    tryIp("link", "del", `${this.#tag}b`);
+    tryIp("link", "del", this.#bridge);
   }
 
   #space(name: string): string {
     return `${this.#tag}-${name}`;
+  }
+}
+
+/**
+ * Adds a bridge for a subnet that no other network uses: the bridge is named after the subnet, and of two processes that add
+ * a bridge of the same name one fails. The addresses are reserved for tests of networks.
+ */
+function claimSubnet(): [bridge: string, subnet: string] {
+  for (;;) {
+    const subnet = `198.${randomInt(18, 20)}.${randomInt(256)}`;
+    const bridge = `tn${subnet.replaceAll(".", "-")}`;
+    try {
+      ip("link", "add", bridge, "type", "bridge");
+      return [bridge, subnet];
+    } catch (error) {
+      if (!String((error as { stderr?: unknown }).stderr).includes("File exists")) throw error;
+    }
   }
 }
 

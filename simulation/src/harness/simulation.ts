@@ -18,6 +18,8 @@ export interface Schedule {
   readonly seed: number;
   /** The name of one of the profiles. */
   readonly profile: string;
+  /** The schedule may end after the first violation for which this is true. */
+  readonly until?: (violation: Violation) => boolean;
   /** Hashes what happens; `print` shows it too. */
   readonly traced?: boolean;
   readonly print?: (line: string) => void;

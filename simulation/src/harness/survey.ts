@@ -67,6 +67,19 @@ export async function hunt(
   }
 }
 
+/** Of some seeds from the first that catches the mutant on: the one whose schedule catches the mutant soonest. */
+export async function soonestSeed(
+  pool: Schedules,
+  simulation: Simulation,
+  mutant: Mutant,
+  from: number,
+): Promise<number> {
+  const batch = { profile: profileOf(mutant), mutant: mutant.name, from, count: BATCH };
+  const { caught } = huntIn(await survey(pool, simulation, batch), simulation, mutant);
+  const [soonest] = caught.toSorted((a, b) => a.atMs - b.atMs);
+  return soonest?.seed ?? from;
+}
+
 export function huntIn(reports: readonly ScheduleReport[], simulation: Simulation, mutant: Mutant): Hunt {
   const violations = violationsIn(reports);
   const caught = violations.filter((violation) => simulation.shows(mutant, violation));

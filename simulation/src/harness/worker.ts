@@ -1,7 +1,7 @@
 /** One core's share of the work: takes jobs one by one, each with its own copy of the code under test. */
 import { parentPort } from "node:worker_threads";
 import type { Answer, Job } from "./pool.js";
-import { mutantNamed, type ScheduleReport } from "./simulation.js";
+import { mutantNamed, type ScheduleReport, type Violation } from "./simulation.js";
 import { SIMULATIONS } from "./simulations.js";
 
 /** Worlds side by side share the turns of the event loop; with more of them the caches no longer hold them all. */
@@ -23,12 +23,15 @@ async function run(job: Job): Promise<readonly ScheduleReport[]> {
   const reports: ScheduleReport[] = [];
   let next = from;
   let isCaught = false;
+  const until =
+    job.untilCaught === true && mutant !== undefined
+      ? (violation: Violation) => simulation.shows(mutant, violation)
+      : undefined;
   const runSome = async (): Promise<void> => {
     while (next < from + count && !isCaught) {
-      const report = await simulation.run(modules, { seed: next++, profile });
+      const report = await simulation.run(modules, { seed: next++, profile, ...(until && { until }) });
       reports.push(report);
-      if (job.untilCaught === true && mutant !== undefined)
-        isCaught ||= report.violations.some((violation) => simulation.shows(mutant, violation));
+      if (until !== undefined) isCaught ||= report.violations.some(until);
     }
   };
   await Promise.all(Array.from({ length: Math.min(SIDE_BY_SIDE, count) }, runSome));

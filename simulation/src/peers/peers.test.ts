@@ -17,17 +17,18 @@ afterAll(() => pool[Symbol.asyncDispose]());
 const inScenarios = new Set(scenariosOf(PEER_SCENARIOS).flatMap(({ mutants }) => mutants));
 
 describe("the rules of the peers in simulation", () => {
+  // A part of what `npm run sim -- --peers --profile all` runs, with 200 schedules of each.
   it.concurrent.each([
-    ["usual", 60],
-    ["churn", 60],
-    ["views", 50],
-    ["duels", 40],
-    ["late", 35],
-    ["wipes", 50],
-    ["lists", 50],
-    ["oneway", 40],
-    ["absurd", 40],
-    ["decisions", 35],
+    ["usual", 30],
+    ["churn", 30],
+    ["views", 25],
+    ["duels", 20],
+    ["late", 18],
+    ["wipes", 25],
+    ["lists", 25],
+    ["oneway", 20],
+    ["absurd", 20],
+    ["decisions", 18],
   ])(
     "the rules of the peers hold in the world %s, in each of %i schedules",
     { timeout: 10 * MINUTES },
@@ -64,7 +65,7 @@ it.each(PEER_SIMULATION.harmless)(
   "the harmless mutant $name breaks no safety rule",
   { timeout: 10 * MINUTES },
   async (mutant) => {
-    const batch = { mutant: mutant.name, profile: profileOf(mutant), from: 1, count: 100 };
+    const batch = { mutant: mutant.name, profile: profileOf(mutant), from: 1, count: 50 };
     const reports = await survey(pool, PEER_SIMULATION, batch);
     expect(violationsIn(reports).filter(isSafety)).toEqual([]);
   },

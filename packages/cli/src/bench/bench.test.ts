@@ -14,7 +14,20 @@ interface Report {
 }
 
 const BIN = fileURLToPath(new URL("../../bin/tenure.js", import.meta.url));
-const SMALL = ["--groups", "20", "--duration", "600ms", "--rate", "200", "--rounds", "2", "--ttl", "500ms"];
+/** The limit of a request is a part of the ttl, and a busy machine must keep it. */
+const TTL_MS = 3000;
+const SMALL = [
+  "--groups",
+  "20",
+  "--duration",
+  "600ms",
+  "--rate",
+  "200",
+  "--rounds",
+  "2",
+  "--ttl",
+  `${TTL_MS}ms`,
+];
 const scratch = new Scratch();
 const where: { server: string[]; store: string[] } = { server: [], store: [] };
 beforeAll(async () => {
@@ -40,7 +53,7 @@ describe.concurrent.each(["server", "store"] as const)("bench over a %s", (kind)
     expect(report.handover_ms.count).toBe(2);
     expect(report.failover_ms.count).toBe(2);
     // No node may lead before the lease of the dead one is over.
-    expect(report.failover_ms.p50).toBeGreaterThanOrEqual(500);
+    expect(report.failover_ms.p50).toBeGreaterThanOrEqual(TTL_MS);
     expect(await groupsOf(kind)).toEqual([]);
   });
 });

@@ -14,10 +14,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { freePorts, isMissing } from "@tenure/engines";
+import { freePorts, isChaos, isMissing } from "@tenure/engines";
 import { sleep, systemClock } from "@tenure/core";
 import { afterAll, describe, expect, it } from "vitest";
-import { isChaos } from "../chaos.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import { DEPLOY, ROOT } from "./manifests.test-kit.js";
 

@@ -294,7 +294,7 @@ describe("the programs of the documentation, in a project with the packages from
     TENURE_SERVER = server.url;
     project = opened;
     expect(await project.compile("nodenext")).toBe("");
-  }, 180_000);
+  });
   afterEach(() => project.endPrograms());
   afterAll(async () => {
     project.close();

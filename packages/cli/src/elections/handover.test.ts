@@ -1,7 +1,7 @@
 /** Another process leads after a graceful stop and after a crash. `npm run chaos` measures how soon. */
+import { isChaos, rounds } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "../api.test-kit.js";
-import { isChaos, rounds } from "../chaos.test-kit.js";
 import { besideDisk } from "../disk-stalls.test-kit.js";
 import { distribution, percentile } from "../distribution.test-kit.js";
 import type { ServerProcess } from "../server-process.test-kit.js";

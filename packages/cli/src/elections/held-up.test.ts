@@ -116,7 +116,9 @@ describe.skipIf(isMissing("postgres"))("a leader that is held up", () => {
       expect(admitted.get(group)).toEqual([led.term, taken.term]);
       // It continues as a follower.
       expect(await follower.close()).toBe(0);
-      expect((await leader.promoted(group)).term).toBeGreaterThan(taken.term);
+      // On a busy machine it may have been promoted more than once before.
+      let again = await leader.promoted(group);
+      while (again.term <= taken.term) again = await leader.promoted(group);
       expect(await leader.write(group)).toMatchObject({ postgres: "ok", http: "ok" });
       expect(await leader.close()).toBe(0);
     },

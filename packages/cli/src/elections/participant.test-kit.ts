@@ -4,13 +4,14 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "@tenure/core";
 import { onAbort } from "@tenure/core/internal";
+import { waitLimitMs } from "@tenure/engines";
 import { machineMs, type Order, type ParticipantOptions, type Told } from "./messages.test-kit.js";
 
 /** The build that `npm test` makes first, because a child process cannot run TypeScript. */
 const MAIN = fileURLToPath(new URL("../../dist/elections/participant-main.test-kit.js", import.meta.url));
 
 /** Only a guard against hanging. */
-const MAX_WAIT_MS = 30_000;
+const MAX_WAIT_MS = waitLimitMs(30_000);
 
 type Of<Kind extends Told["kind"]> = Extract<Told, { kind: Kind }>;
 

@@ -3,7 +3,7 @@
  * per suite.
  */
 import { sleep, systemClock } from "@tenure/core";
-import { type Engine, FaultProxy, type Installed, isMissing } from "@tenure/engines";
+import { boundMs, type Engine, FaultProxy, type Installed, isMissing, rounds } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Answer, Api, mustSucceed, termWon } from "../api.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
@@ -27,11 +27,12 @@ export interface PlainClient extends AsyncDisposable {
 
 const TTL_MS = 4000;
 /** How long the engine may be busy after one of its servers has gone. */
-const BACK_WITHIN_MS = 5000;
+const BUSY_MS = 5000;
+const BACK_WITHIN_MS = boundMs(BUSY_MS);
 /** If the engine itself takes longer: how soon after it. An earlier request may wait for a second in vain. */
-const BACK_AFTER_ENGINE_MS = 1500;
-const REFUSED_WITHIN_MS = 5000;
-const ELECTIONS = 200;
+const BACK_AFTER_ENGINE_MS = boundMs(1500);
+const REFUSED_WITHIN_MS = boundMs(5000);
+const ELECTIONS = rounds(60, 200);
 
 interface Bench {
   readonly engine: Engine;
@@ -225,7 +226,7 @@ export function clusterSuite(given: EngineCase): void {
           ).run(over.signal),
         ),
       ).flat();
-      await until(BACK_WITHIN_MS * 4, "a leader for each", async () => ledger.wins >= ELECTIONS);
+      await until(6 * BUSY_MS, "a leader for each", async () => ledger.wins >= ELECTIONS);
       const rounds: { readonly backMs: number; readonly engineMs: number }[] = [];
       for (const [index, node] of engine.nodes.entries()) {
         await node.kill();
@@ -236,7 +237,7 @@ export function clusterSuite(given: EngineCase): void {
         rounds.push({ backMs: Math.max(...servedMs), engineMs });
         await node.start();
         const wins = ledger.wins;
-        await until(BACK_WITHIN_MS * 4, "new leaders", async () => ledger.wins >= wins + ELECTIONS / 4);
+        await until(6 * BUSY_MS, "new leaders", async () => ledger.wins >= wins + ELECTIONS / 4);
       }
       over.abort();
       await Promise.all(running);
@@ -277,7 +278,7 @@ export function clusterSuite(given: EngineCase): void {
       for (const node of others) node.launch();
       await Promise.all(others.map((node) => node.ready()));
       mustSucceed(await persist(() => api.renew("held", "a", term, 60_000)));
-      await until(BACK_WITHIN_MS * 4, "ready", async () => (await api.get("/readyz")).status === 200);
+      await until(6 * BUSY_MS, "ready", async () => (await api.get("/readyz")).status === 200);
       termWon(await persist(() => api.campaign("new", "a", 60_000)));
     });
   });
@@ -288,7 +289,7 @@ async function untilServed(api: Api, round: number): Promise<number> {
   const startMs = performance.now();
   const group = `probe-${round}-${api.port}`;
   await until(
-    BACK_WITHIN_MS * 6,
+    6 * BUSY_MS,
     "a campaign that is answered",
     async () => (await api.campaign(group, "a", 60_000)).status === 200,
   );
@@ -299,7 +300,7 @@ async function untilServed(api: Api, round: number): Promise<number> {
 async function untilWritten(client: PlainClient | null): Promise<number> {
   if (client === null) return 0;
   const startMs = performance.now();
-  await until(BACK_WITHIN_MS * 6, "a write that the engine takes", () =>
+  await until(6 * BUSY_MS, "a write that the engine takes", () =>
     client.write().then(
       () => true,
       () => false,
@@ -311,7 +312,7 @@ async function untilWritten(client: PlainClient | null): Promise<number> {
 /** Repeats until the engine answers. */
 async function persist(ask: () => Promise<Answer>): Promise<Answer> {
   let answer: Answer | null = null;
-  await until(BACK_WITHIN_MS * 6, "an answer of the engine", async () => {
+  await until(6 * BUSY_MS, "an answer of the engine", async () => {
     answer = await ask();
     return answer.status !== 503;
   });

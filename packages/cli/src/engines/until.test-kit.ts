@@ -1,4 +1,5 @@
 import { sleep, systemClock } from "@tenure/core";
+import { waitLimitMs } from "@tenure/engines";
 
 const LOOK_MS = 20;
 
@@ -12,6 +13,7 @@ export async function comesTrue(limitMs: number, isSo: () => Promise<boolean>): 
   return true;
 }
 
+/** Waits for what must happen. The limit is one of `npm run chaos`; in `npm test` it is a guard against hanging only. */
 export async function until(limitMs: number, what: string, isSo: () => Promise<boolean>): Promise<void> {
-  if (!(await comesTrue(limitMs, isSo))) throw new Error(`not within ${limitMs} ms: ${what}`);
+  if (!(await comesTrue(waitLimitMs(limitMs), isSo))) throw new Error(`not within ${limitMs} ms: ${what}`);
 }

@@ -3,9 +3,8 @@
  * killed: the follower takes over by the other server, about when the lease ends. `npm run chaos` looks at the time.
  */
 import { sleep, systemClock } from "@tenure/core";
-import { FaultProxy, isMissing, type NatsEngine, standsStill, startNats } from "@tenure/engines";
+import { FaultProxy, isChaos, isMissing, type NatsEngine, standsStill, startNats } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { isChaos } from "../chaos.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import type { ServerProcess } from "../server-process.test-kit.js";
 import type { FollowerOptions } from "./follower-main.test-kit.js";

@@ -108,7 +108,7 @@ export class TestCluster {
 
   /** Their certificates and ports; none is running yet. */
   static async of(names: readonly string[], options: ClusterOptions = {}): Promise<TestCluster> {
-    const { ttlMs = 1500, trustDomain = "tenure", places = {} } = options;
+    const { ttlMs = 2500, trustDomain = "tenure", places = {} } = options;
     const authority = await Authority.create({
       trustDomain,
       keyKind: "p256",

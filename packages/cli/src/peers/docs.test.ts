@@ -26,7 +26,7 @@ interface Ran {
   readonly output: string;
 }
 
-describe.skipIf(isMissing("ip"))("the documentation of the peers", { timeout: 180_000 }, () => {
+describe.skipIf(isMissing("ip"))("the documentation of the peers", () => {
   const scratch = new Scratch();
   const directory = scratch.directory();
   const mark = { name: "TENURE_PEERS_PAGE", value: randomUUID() };

@@ -5,9 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { sleep, systemClock } from "@tenure/core";
-import { freePorts, isMissing, TestNetwork } from "@tenure/engines";
+import { freePorts, isChaos, isMissing, TestNetwork } from "@tenure/engines";
 import { afterEach, describe, expect, it } from "vitest";
-import { isChaos } from "../chaos.test-kit.js";
 import { until } from "../engines/until.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
@@ -30,7 +29,7 @@ const electors = async (node: ClusterNode): Promise<readonly string[]> =>
 const chosen = <T>(all: readonly T[], inTests: number): readonly T[] =>
   isChaos ? all : all.slice(0, inTests);
 
-describe("failures of servers with certificates", { timeout: 300_000 }, () => {
+describe("failures of servers with certificates", () => {
   it.each(chosen(ORDERS, 1))(
     "servers stopped one after the other, in the order %s, leave within four leases each, and elect when started again",
     async (order) => {

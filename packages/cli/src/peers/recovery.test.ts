@@ -5,11 +5,11 @@ import { EXIT } from "../frame/shell.js";
 import { command, type Finished } from "../frame/command.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
-describe("a cluster that has lost a majority", { timeout: 180_000 }, () => {
+describe("a cluster that has lost a majority", () => {
   let cluster: TestCluster;
   beforeAll(async () => {
     cluster = await TestCluster.started(["a", "b", "c"]);
-  }, 60_000);
+  });
   afterAll(() => cluster.close());
 
   const at = (node: ClusterNode, args: readonly string[]): Promise<Finished> =>

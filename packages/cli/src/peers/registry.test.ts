@@ -40,7 +40,7 @@ async function allRegistered(): Promise<void> {
 const decide = (node: ClusterNode, txn: string, decision: string, extra: object = {}): Promise<Answer> =>
   cluster.ask(node, "POST", "/v1/tc/decide", { body: { txn_id: txn, decision, ...extra } });
 
-describe("the registry of a cluster", { timeout: 120_000 }, () => {
+describe("the registry of a cluster", () => {
   it("the registry is the same at every server, servers register themselves, and a change needs the confirmation of all", async () => {
     const [a, b, c] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
     const change = (node: ClusterNode, verb: string, name: string): Promise<Answer> =>
@@ -90,7 +90,7 @@ describe("the registry of a cluster", { timeout: 120_000 }, () => {
   });
 });
 
-describe("decisions of a cluster", { timeout: 120_000 }, () => {
+describe("decisions of a cluster", () => {
   it("decisions are made by the leader at whichever server they are requested, applied everywhere, final, and reach absent servers", async () => {
     const leader = await cluster.leader();
     const [other, third] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
@@ -174,7 +174,7 @@ describe("decisions of a cluster", { timeout: 120_000 }, () => {
   });
 });
 
-describe("tenure tc", { timeout: 120_000 }, () => {
+describe("tenure tc", () => {
   it("tenure tc shows the leader, members and resource managers, decides, and removes a server", async () => {
     const leader = await cluster.leader();
     const tc = (...args: readonly string[]) =>
@@ -249,7 +249,7 @@ describe("tenure tc", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a server that has moved", { timeout: 120_000 }, () => {
+describe("a server that has moved", () => {
   it("a server that has moved is registered only at its new endpoint, so decisions do not wait for the old one", async () => {
     const leader = await cluster.leader();
     const moved = cluster.nodes.find((node) => node !== leader) as ClusterNode;

@@ -125,57 +125,49 @@ describe("tenure run", () => {
     expect(await leaderOf("missing")).toBe(undefined);
   });
 
-  it(
-    "tenure run restarts a command that has ended, if configured, and ends with its lease on SIGTERM",
-    { timeout: 30_000 },
-    async () => {
-      const file = join(directory, "ready");
-      const [port] = await freePorts(1);
-      const options = [
-        "--restart",
-        "--ready-file",
-        file,
-        "--http",
-        `:${port}`,
-        "--node-id",
-        "n",
-        "--health-cmd",
-        "true",
-      ];
-      const command = [
-        "sh",
-        "-c",
-        `echo ran; test -e ${join(directory, "stay")} && exec sleep 100; touch ${join(directory, "stay")}`,
-      ];
-      const args = [BIN, "run", "again", "--server", server, "--ttl", "5s", ...options, "--", ...command];
-      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
-      let stdout = "";
-      child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
-      while (stdout !== "ran\nran\n") await sleep(systemClock, 20);
-      expect(readFileSync(file, "utf8")).toBe("1\n");
-      const status = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as object;
-      expect(status).toEqual({ name: "n", is_leader: true, term: 1 });
-      child.kill("SIGTERM");
-      await once(child, "exit");
-      expect(child.exitCode).toBe(143);
-      expect(existsSync(file)).toBe(false);
-      expect(await leaderOf("again")).toBe(undefined);
-    },
-  );
+  it("tenure run restarts a command that has ended, if configured, and ends with its lease on SIGTERM", async () => {
+    const file = join(directory, "ready");
+    const [port] = await freePorts(1);
+    const options = [
+      "--restart",
+      "--ready-file",
+      file,
+      "--http",
+      `:${port}`,
+      "--node-id",
+      "n",
+      "--health-cmd",
+      "true",
+    ];
+    const command = [
+      "sh",
+      "-c",
+      `echo ran; test -e ${join(directory, "stay")} && exec sleep 100; touch ${join(directory, "stay")}`,
+    ];
+    const args = [BIN, "run", "again", "--server", server, "--ttl", "5s", ...options, "--", ...command];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
+    let stdout = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+    while (stdout !== "ran\nran\n") await sleep(systemClock, 20);
+    expect(readFileSync(file, "utf8")).toBe("1\n");
+    const status = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as object;
+    expect(status).toEqual({ name: "n", is_leader: true, term: 1 });
+    child.kill("SIGTERM");
+    await once(child, "exit");
+    expect(child.exitCode).toBe(143);
+    expect(existsSync(file)).toBe(false);
+    expect(await leaderOf("again")).toBe(undefined);
+  });
 
-  it(
-    "tenure run does not lead while its health command fails, and exits after a loss with --after-loss exit",
-    { timeout: 30_000 },
-    async () => {
-      const sick = join(directory, "sick");
-      const options = ["--health-cmd", `! test -e ${sick}`, "--after-loss", "exit"];
-      const { code, stderr } = await run("ill", options, "sh", "-c", `touch ${sick}; sleep 100`);
-      expect({ code, last: stderr.trim().split("\n").at(-1) }).toEqual({
-        code: 3,
-        last: "tenure: this node does not lead ill; exit code 3",
-      });
-    },
-  );
+  it("tenure run does not lead while its health command fails, and exits after a loss with --after-loss exit", async () => {
+    const sick = join(directory, "sick");
+    const options = ["--health-cmd", `! test -e ${sick}`, "--after-loss", "exit"];
+    const { code, stderr } = await run("ill", options, "sh", "-c", `touch ${sick}; sleep 100`);
+    expect({ code, last: stderr.trim().split("\n").at(-1) }).toEqual({
+      code: 3,
+      last: "tenure: this node does not lead ill; exit code 3",
+    });
+  });
 
   it.each([
     [["--http", "nowhere"], "Use [HOST]:PORT"],

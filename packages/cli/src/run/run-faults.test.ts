@@ -2,10 +2,9 @@
  * A command that ignores signals and has a grandchild is gone before another `tenure run` starts its own, whatever
  * happens to the first. The command itself looks, when it begins, whether anything of an earlier one is alive.
  */
-import { isMissing, TestNetwork } from "@tenure/engines";
+import { isMissing, rounds, TestNetwork } from "@tenure/engines";
 import { sleep, systemClock } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { rounds } from "../chaos.test-kit.js";
 import { RestartedServer } from "../restarted-server.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import { overlapsIn, RunProcess, survivorsIn } from "./run-process.test-kit.js";
@@ -69,45 +68,32 @@ describe("the command of tenure run ends before another node starts one", () => 
     );
   }
 
-  it("a stubborn command is gone before another starts when tenure run is killed", { timeout: 120_000 }, () =>
-    onOneMachine(() => ({ strike: (leader) => leader.kill(), mend: nothing })),
-  );
+  it("a stubborn command is gone before another starts when tenure run is killed", () =>
+    onOneMachine(() => ({ strike: (leader) => leader.kill(), mend: nothing })));
 
-  it(
-    "a stubborn command is gone before another starts when tenure run is stopped",
-    { timeout: 120_000 },
-    () =>
-      onOneMachine(() => ({ strike: (leader) => leader.pause(), mend: async (leader) => leader.resume() })),
-  );
+  it("a stubborn command is gone before another starts when tenure run is stopped", () =>
+    onOneMachine(() => ({ strike: (leader) => leader.pause(), mend: async (leader) => leader.resume() })));
 
-  it(
-    "a stubborn command is gone before another starts when the server is gone for longer than the lease",
-    { timeout: 120_000 },
-    () =>
-      onOneMachine((server) => ({
-        async strike() {
-          await server.end("SIGKILL");
-          // It gets no message that its lease is over.
-          await allGone();
-          await server.killAndRestart();
-        },
-        mend: nothing,
-      })),
-  );
+  it("a stubborn command is gone before another starts when the server is gone for longer than the lease", () =>
+    onOneMachine((server) => ({
+      async strike() {
+        await server.end("SIGKILL");
+        // It gets no message that its lease is over.
+        await allGone();
+        await server.killAndRestart();
+      },
+      mend: nothing,
+    })));
 
-  it(
-    "a stubborn command is gone before another starts when an operator makes the leader step down",
-    { timeout: 120_000 },
-    () =>
-      onOneMachine((server) => ({
-        async strike() {
-          const url = `http://127.0.0.1:${server.port}`;
-          const { code, stderr } = await scratch.run(["step-down", "g", "--server", url]);
-          expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-        },
-        mend: nothing,
-      })),
-  );
+  it("a stubborn command is gone before another starts when an operator makes the leader step down", () =>
+    onOneMachine((server) => ({
+      async strike() {
+        const url = `http://127.0.0.1:${server.port}`;
+        const { code, stderr } = await scratch.run(["step-down", "g", "--server", url]);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      },
+      mend: nothing,
+    })));
 
   async function onAnother(before: (leader: RunProcess) => Promise<void>): Promise<void> {
     const network = new TestNetwork(["a", "b", "s"]);
@@ -136,13 +122,11 @@ describe("the command of tenure run ends before another node starts one", () => 
 
   it.skipIf(isMissing("ip"))(
     "a stubborn command is gone before another starts when its machine is cut off",
-    { timeout: 120_000 },
     () => onAnother(nothing),
   );
 
   it.skipIf(isMissing("ip"))(
     "a stubborn command is gone before another starts when its guardian is stopped too",
-    { timeout: 120_000 },
     () => onAnother((leader) => leader.pauseGuardian()),
   );
 });

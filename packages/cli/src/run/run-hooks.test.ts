@@ -8,7 +8,7 @@ import { Scratch } from "../scratch.test-kit.js";
 import { ReportedRun } from "./reported-run.test-kit.js";
 import { isAlive } from "./run-process.test-kit.js";
 
-describe("the options of tenure run", { timeout: 60_000 }, () => {
+describe("the options of tenure run", () => {
   const scratch = new Scratch();
   let server: string;
   beforeAll(async () => {

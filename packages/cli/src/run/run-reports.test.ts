@@ -12,7 +12,7 @@ import { RUN_EVENTS } from "./run-report.js";
 
 const DEAF = ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 1000; done"];
 
-describe("what tenure run reports", { timeout: 120_000 }, () => {
+describe("what tenure run reports", () => {
   const scratch = new Scratch();
   let server: string;
   beforeAll(async () => {

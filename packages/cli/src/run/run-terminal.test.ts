@@ -8,7 +8,7 @@ import { TmuxScreen } from "../top/tmux.test-kit.js";
 
 const BIN = fileURLToPath(new URL("../../bin/tenure.js", import.meta.url));
 
-describe.skipIf(isMissing("tmux"))("tenure run on a terminal", { timeout: 60_000 }, () => {
+describe.skipIf(isMissing("tmux"))("tenure run on a terminal", () => {
   const scratch = new Scratch();
   let server: string;
   beforeAll(async () => {

@@ -49,7 +49,7 @@ class NotifySocket implements AsyncDisposable {
   readonly #kill = (): void => void this.#child.kill("SIGKILL");
 }
 
-describe.skipIf(isMissing("systemd"))("tenure run under systemd", { timeout: 60_000 }, () => {
+describe.skipIf(isMissing("systemd"))("tenure run under systemd", () => {
   const scratch = new Scratch();
   let server: string;
   beforeAll(async () => {

@@ -3,11 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Entry, Revision } from "@tenure/core";
 import { Random } from "@tenure/core/testing";
+import { rounds } from "@tenure/engines";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EmbeddedStore } from "./embedded-store.js";
 import { Child } from "./fixtures/child.test.helper.js";
 
-const ROUNDS = 50;
+/** `npm run chaos` has all of them. */
+const ROUNDS = rounds(15, 50);
 const SEED = 20_260_101;
 
 let root = "";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { BackendUnavailableError, type CasOp, InvalidRequestError, type Store } from "@tenure/core";
 import { storeConformance } from "@tenure/core/conformance";
-import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
+import { type EtcdEngine, isMissing, startEtcd, waitLimitMs } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
 import { askGateway, base64, entriesOf, Follower, swap, until } from "./etcd.test-kit.js";
@@ -184,7 +184,7 @@ describe.skipIf(isMissing("etcd"))("a store on one etcd member", () => {
       await store.close();
       process.stdout.write(await rest);`;
     const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-      timeout: 20_000,
+      timeout: waitLimitMs(20_000),
     });
     expect((await run).stdout).toBe("CLOSED");
   });

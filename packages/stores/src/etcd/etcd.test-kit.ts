@@ -2,6 +2,7 @@
  * What tests do to etcd beside the store: as its operator, through its JSON gateway, and as a server that follows the
  * feed.
  */
+import { waitLimitMs } from "@tenure/engines";
 import { scheduler } from "node:timers/promises";
 import {
   BackendUnavailableError,
@@ -20,7 +21,7 @@ export const BOUND_MS = 12_000;
 
 /** Polls until the condition holds; fails with what was waited for. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUp = performance.now() + PATIENCE_MS;
+  const giveUp = performance.now() + waitLimitMs(PATIENCE_MS);
   while (!(await holds())) {
     if (performance.now() > giveUp) throw new Error(`waited in vain until ${what}`);
     await scheduler.wait(POLL_MS);

@@ -1,6 +1,7 @@
 /** A separate client that does not use the store: to inspect the server, and for operator actions. */
 import { scheduler } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { waitLimitMs } from "@tenure/engines";
 import type { StreamConfig } from "./stream-settings.js";
 
 const POLL_MS = 20;
@@ -21,7 +22,7 @@ export async function until<T>(
   limitMs: number,
   condition: () => Promise<T | false | null | undefined> | T | false | null | undefined,
 ): Promise<T> {
-  const giveUpAtMs = performance.now() + limitMs;
+  const giveUpAtMs = performance.now() + waitLimitMs(limitMs);
   let failure: unknown = null;
   while (performance.now() < giveUpAtMs) {
     try {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { scheduler } from "node:timers/promises";
 import type { CasOp, CasOutcome, Entry, Revision, Store } from "@tenure/core";
+import { waitLimitMs } from "@tenure/engines";
 import { Client } from "pg";
 
 const EVENTUALLY_MS = 30_000;
@@ -26,7 +27,7 @@ export async function connect(url: string): Promise<Client> {
 
 /** Repeats until the result is neither `undefined` nor `false`; an error counts as not yet. */
 export async function eventually<T>(what: string, attempt: () => T | Promise<T>): Promise<T> {
-  const giveUp = performance.now() + EVENTUALLY_MS;
+  const giveUp = performance.now() + waitLimitMs(EVENTUALLY_MS);
   for (let failure: unknown; ; await scheduler.wait(POLL_MS)) {
     try {
       const result = await attempt();

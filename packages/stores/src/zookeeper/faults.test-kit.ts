@@ -1,5 +1,6 @@
 /** Shared by the fault tests: a feed that is reopened whenever it breaks, writers that never give up, a checker. */
 import assert from "node:assert/strict";
+import { waitLimitMs } from "@tenure/engines";
 import { scheduler } from "node:timers/promises";
 import {
   BackendUnavailableError,
@@ -23,7 +24,7 @@ export async function eventually<T>(
   limitMs: number,
   check: () => Promise<T | false>,
 ): Promise<T> {
-  const giveUpMs = performance.now() + limitMs;
+  const giveUpMs = performance.now() + waitLimitMs(limitMs);
   for (let failure: unknown; ;) {
     try {
       const found = await check();

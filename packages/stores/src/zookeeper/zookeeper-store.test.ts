@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BackendUnavailableError, type Entry, InvalidRequestError } from "@tenure/core";
 import { storeConformance } from "@tenure/core/conformance";
-import { freePorts, isMissing, startZookeeper, type ZookeeperEngine } from "@tenure/engines";
+import { freePorts, isMissing, startZookeeper, type ZookeeperEngine, waitLimitMs } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
 import { Follower, snapshotOf, swapped } from "./faults.test-kit.js";
@@ -206,7 +206,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
       process.stdout.write(store.name + " " + typeof (await waiting));`;
     const ended = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
       encoding: "utf8",
-      timeout: 20_000,
+      timeout: waitLimitMs(20_000),
     });
     expect(ended).toMatch(/^zookeeper/);
   });
