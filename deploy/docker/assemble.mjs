@@ -8,8 +8,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const COMMAND = "@tenure/cli";
-const OWN = "@tenure/";
+const COMMAND = "tenure";
 const NOT_NEEDED =
   /(?:\.d\.[cm]?ts|\.map|\.md|\.markdown|\.c|\.cc|\.cpp|\.h|\.gyp|\.tsbuildinfo|\.test(?:-kit)?\.js)$|\/\.bin(?:\/|$)/;
 
@@ -28,7 +27,7 @@ export function closure(packages, from = COMMAND) {
       peerDependenciesMeta = {},
     } = entry;
     // The drivers of stores are optional peers of our own packages; another package's optional peers are its own affair.
-    const isOwn = key.startsWith(`node_modules/${OWN}`);
+    const isOwn = packages[key].link === true;
     const peers = Object.keys(peerDependencies).filter(
       (name) => isOwn || !peerDependenciesMeta[name]?.optional,
     );

@@ -89,7 +89,7 @@ describe("the Dockerfile", () => {
     const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: unknown };
     const names = closure(lock.packages).map((key) => key.replace("node_modules/", ""));
     expect(names).toEqual(
-      expect.arrayContaining(["@tenure/cli", "lmdb", "pg", "@nats-io/transport-node", "@grpc/grpc-js"]),
+      expect.arrayContaining(["tenure", "lmdb", "pg", "@nats-io/transport-node", "@grpc/grpc-js"]),
     );
     for (const tool of ["vitest", "typescript", "vite", "oxlint", "@tenure/engines"])
       expect(names).not.toContain(tool);
