@@ -12,6 +12,7 @@ import { httpThroughput } from "./http-throughput.js";
 import { leadAgain } from "./lead-again.js";
 import { regions } from "./regions.js";
 import type { Benchmark } from "./report.js";
+import { startUp } from "./start-up.js";
 import { watchers } from "./watchers.js";
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -22,6 +23,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   hotPath,
   httpThroughput,
   leadAgain,
+  startUp,
   watchers,
   regions,
   ...engineBenchmarks,
