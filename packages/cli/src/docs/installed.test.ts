@@ -80,6 +80,12 @@ describe("the installed client package", () => {
   });
 });
 
+test("peers, and stores with the library of PostgreSQL alone, install nothing native", async () => {
+  const project = await install("peers", "@tenure/peers", "@tenure/stores", "pg");
+  expect(project.packages()).toEqual(expect.arrayContaining(["@tenure/peers", "@tenure/stores", "pg"]));
+  expect(project.files().filter((file) => /\.node$|binding\.gyp$/.test(file))).toEqual([]);
+});
+
 const STORES = ["embedded", "etcd", "nats", "postgres", "zookeeper"];
 
 /** Valid as JavaScript and as strict TypeScript. */
