@@ -265,7 +265,10 @@ export class TenureServer implements AsyncDisposable {
           throw new InvalidRequestError("listen", problem, { cause });
         });
       tlsFiles?.follow(app.server as Server);
-      const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportDeps));
+      const grpcServer =
+        grpc === null
+          ? null
+          : made.keep(await openGrpc(grpc, tlsFiles, { ...transportDeps, callers: new Set() }));
       const url = urlOf(app, tls !== null);
       const grpcAddress = grpcServer?.address ?? null;
       const lifeLog = new LifeLog(deps.log, { inFlight, waiting });

@@ -83,7 +83,9 @@ export class ClientTrust {
     if (leaf === undefined) return { problem: "it is no longer known", untilMs: 0 };
     const issuers = [...this.#authorities, ...shown, ...this.#intermediates.all()];
     const isAuthority = new Set(this.#authorities.map((each) => each.fingerprint256));
-    let problem = "its authority is no longer a client authority";
+    let problem =
+      "its authority is not, or no longer, a client authority; " +
+      "--tls-client-ca needs the intermediate authorities too if the server runs on Node 24";
     // No certificate twice in one chain: authorities may have signed each other.
     const path = new Set<X509Certificate>();
     const search = (certificate: X509Certificate, untilMs: number): number | null => {

@@ -25,6 +25,7 @@ afterEach(cleanUp);
 
 const SERVER = ["DNS.1 = localhost", "IP.1 = 127.0.0.1", "URI.1 = spiffe://bank/server/s1"];
 const ALICE = "URI.1 = spiffe://bank/admin/alice";
+const NODE = Number(process.versions.node.split(".")[0]);
 const BOB = "URI.1 = spiffe://bank/admin/bob";
 
 function recording(): { readonly log: Logger; readonly recorded: RecordingLog } {
@@ -191,22 +192,47 @@ describe("a certificate revocation list", () => {
     expect((await byGrpc.next()).event).toMatchObject({ leader_node_id: "n" });
   });
 
-  it("a revocation list can revoke an intermediate authority, even for a resumed session that shows only the leaf", async () => {
+  /** Below the root, an intermediate authority that the root's list revokes after a while. */
+  function intermediate() {
     const root = new TestAuthority("root");
     const between = new TestAuthority("between", root);
-    const tls = await serveTls([root], root.revocationList(1) + between.revocationList(1));
     const alice = between.issue("alice", ALICE);
-    const cert = temporaryFile("chain.crt", readFileSync(alice.cert, "utf8") + pemOf([between]));
-    const client = http(tls, { cert, key: alice.key }, { keepAlive: false });
-    for (const isResumed of [false, true, true]) {
-      expect(await client.post(PAUSE, CREATING)).toMatchObject({ status: 200, isResumed });
-    }
-    const open = http(tls, { cert, key: alice.key });
-    expect((await open.post(PAUSE, CREATING)).status).toBe(200);
-    writeFileSync(tls.crl, root.revocationList(1, between.cert) + between.revocationList(1));
-    await tls.recorded.until(/lose their identity/);
-    expect(await open.post(PAUSE, CREATING)).toMatchObject({ status: 401, isReused: true });
-    expect((await client.post(PAUSE, CREATING)).status).toBe(401);
+    return {
+      root,
+      between,
+      lists: root.revocationList(1) + between.revocationList(1),
+      alice,
+      shown: temporaryFile("chain.crt", readFileSync(alice.cert, "utf8") + pemOf([between])),
+      /** Revokes while one connection is open and the session of another can be resumed. */
+      async revoke(tls: Tls, cert: string): Promise<void> {
+        const client = http(tls, { cert, key: alice.key }, { keepAlive: false });
+        for (const isResumed of [false, true, true]) {
+          expect(await client.post(PAUSE, CREATING)).toMatchObject({ status: 200, isResumed });
+        }
+        const open = http(tls, { cert, key: alice.key });
+        expect((await open.post(PAUSE, CREATING)).status).toBe(200);
+        writeFileSync(tls.crl, root.revocationList(1, between.cert) + between.revocationList(1));
+        await tls.recorded.until(/lose their identity/);
+        expect(await open.post(PAUSE, CREATING)).toMatchObject({ status: 401, isReused: true });
+        expect((await client.post(PAUSE, CREATING)).status).toBe(401);
+      },
+    };
+  }
+
+  it("a revocation list can revoke an intermediate authority that is in the file of client authorities", async () => {
+    const { root, between, lists, alice, revoke } = intermediate();
+    await revoke(await serveTls([root, between], lists), alice.cert);
+  });
+
+  it("a revocation list can revoke an intermediate authority that only the client shows, even for a resumed session that shows only the leaf", async () => {
+    const { root, lists, alice, shown, revoke } = intermediate();
+    const tls = await serveTls([root], lists);
+    if (NODE < 24) return revoke(tls, shown);
+    // Node 24 hides from a server what the client shows besides its own certificate.
+    expect(await http(tls, { cert: shown, key: alice.key }).post(PAUSE, CREATING)).toMatchObject({
+      status: 401,
+      body: { message: expect.stringContaining("--tls-client-ca") as unknown },
+    });
   });
 
   it("an unusable revocation list is refused at the start, and later leaves the previous one in use", async () => {

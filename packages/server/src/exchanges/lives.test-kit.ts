@@ -189,15 +189,18 @@ async function waiting(recorder: Recorder): Promise<void> {
   const { clock } = recorder;
   const w = { group_id: "w" };
   const ask = (as: CallerName, verb: RecordedVerb, request: Json = {}) => recorder.ask(as, verb, request);
-  const isWaiting = async () => {
+  /** Only reads: a write would count in the cursors of later watches. */
+  const until = async (verb: RecordedVerb, isSo: (answer: Json) => boolean) => {
     const noted = recorder.exchanges.length;
     for (;;) {
-      const { members } = (await ask("admin", "members", w)) as { members: readonly Json[] };
+      const answer = await ask("admin", verb, w);
       recorder.exchanges.length = noted;
-      if (members.some(({ node_id }) => node_id === "n2")) return;
+      if (isSo(answer)) return;
       await turn();
     }
   };
+  const isWaiting = () =>
+    until("members", ({ members }) => (members as readonly Json[]).some(({ node_id }) => node_id === "n2"));
   await ask("n1", "campaign", { ...w, node_id: "n1", lease_ttl_ms: 10_000 });
   const lost = ask("n2", "campaign", { ...w, node_id: "n2", lease_ttl_ms: 10_000, wait_ms: 2000 });
   await isWaiting();
@@ -217,13 +220,8 @@ async function waiting(recorder: Recorder): Promise<void> {
   await isWaiting();
   await clock.advance(300);
   const transferred = ask("admin", "transfer", { ...w, to_node_id: "n2", timeout_ms: 4000 });
-  // Wait until the leader is asked to yield.
-  for (let isAsked = false; !isAsked; await turn()) {
-    const noted = recorder.exchanges.length;
-    const renewed = await ask("n1", "renew", { ...w, node_id: "n1", term: 2, extend_by_ms: 10_000 });
-    isAsked = renewed["transfer_to"] === "n2";
-    if (!isAsked) recorder.exchanges.length = noted;
-  }
+  await until("history", ({ acts }) => (acts as readonly Json[]).length > 0);
+  await ask("n1", "renew", { ...w, node_id: "n1", term: 2, extend_by_ms: 10_000 });
   await ask("n1", "resign", { ...w, node_id: "n1", term: 2 });
   await won;
   await transferred;

@@ -31,6 +31,7 @@ export class GrpcCall {
     this.#deps = deps;
     this.#startedMs = deps.clock.monotonicMs();
     deps.inFlight.begin();
+    deps.callers.add(call.getPeer());
     const given = call.metadata.get("x-request-id")[0];
     this.requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
   }

@@ -23,5 +23,7 @@ export interface GrpcDeps {
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
   readonly connections: ConnectionLimit;
+  /** Address and port of each open connection that a call came over. */
+  readonly callers: Set<string>;
   readonly connectionLimits: ConnectionLimits;
 }

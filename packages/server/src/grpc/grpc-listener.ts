@@ -12,17 +12,24 @@ export class GrpcListener {
   readonly port: number;
   readonly #servers: readonly Server[];
   readonly #sockets: ReadonlySet<Socket>;
+  readonly #callers: ReadonlySet<string>;
 
-  private constructor(port: number, servers: readonly Server[], sockets: ReadonlySet<Socket>) {
+  private constructor(
+    port: number,
+    servers: readonly Server[],
+    sockets: ReadonlySet<Socket>,
+    callers: ReadonlySet<string>,
+  ) {
     this.port = port;
     this.#servers = servers;
     this.#sockets = sockets;
+    this.#callers = callers;
   }
 
   /** A name such as `localhost` may have several addresses: all of them are served that can be. */
   static async open(
     { host, port }: Address,
-    connections: ConnectionLimit,
+    { connections, callers }: { connections: ConnectionLimit; callers: Set<string> },
     onConnection: (socket: Socket) => void,
   ): Promise<GrpcListener> {
     const sockets = new Set<Socket>();
@@ -32,7 +39,11 @@ export class GrpcListener {
     for (const address of await addressesOf(host)) {
       const server = createServer((socket) => {
         sockets.add(socket);
-        socket.once("close", () => sockets.delete(socket));
+        const peer = peerOf(socket);
+        socket.once("close", () => {
+          sockets.delete(socket);
+          callers.delete(peer);
+        });
         onConnection(socket);
       });
       connections.guard(server);
@@ -45,7 +56,7 @@ export class GrpcListener {
       }
     }
     if (servers.length === 0) throw failures[0];
-    return new GrpcListener(bound, servers, sockets);
+    return new GrpcListener(bound, servers, sockets, callers);
   }
 
   /** Accepts no more connections. */
@@ -53,10 +64,26 @@ export class GrpcListener {
     for (const server of this.#servers) server.close();
   }
 
+  /** Cuts off connections that no call came over, such as those that have not finished their handshake; resolves when all have closed. */
+  async drained(): Promise<void> {
+    await Promise.all(
+      Array.from(this.#sockets, async (socket) => {
+        const closed = new Promise((resolve) => socket.once("close", resolve));
+        if (!this.#callers.has(peerOf(socket))) socket.destroy();
+        await closed;
+      }),
+    );
+  }
+
   /** Cuts off what is still connected. */
   destroy(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
+}
+
+/** As `getPeer` of a call returns it. */
+function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {

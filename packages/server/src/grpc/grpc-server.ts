@@ -67,7 +67,7 @@ export class GrpcServer implements AsyncDisposable {
       });
       const listener = await GrpcListener.open(
         listen,
-        deps.connections,
+        deps,
         tls === null ? inject : (socket) => gate.add(socket),
       );
       // Single connections cannot be closed by their certificate, so all of them are; clients reconnect by themselves.
@@ -82,22 +82,27 @@ export class GrpcServer implements AsyncDisposable {
 
   /** Accepts no more calls, waits up to `drainMs` for calls in flight, then aborts them. Idempotent. */
   close(drainMs = 0): Promise<void> {
-    this.#closed ??= new Promise<void>((resolve) => {
-      this.#listener.stop();
-      const cancelTimer = this.#clock.after(drainMs, () => {
-        this.#server.forceShutdown();
-        resolve();
-      });
-      this.#server.tryShutdown(() => {
-        cancelTimer();
-        resolve();
-      });
-    }).finally(() => {
-      // Connections without a finished handshake have no call that would end them.
-      this.#listener.destroy();
+    this.#closed ??= this.#drain(drainMs).finally(() => {
       if (this.#credentials instanceof TlsFileCredentials) this.#credentials.close();
     });
     return this.#closed;
+  }
+
+  #drain(drainMs: number): Promise<void> {
+    this.#listener.stop();
+    // A connection closes when its last call was answered. With Node 24 the callback comes before that, so the connections are awaited.
+    this.#server.tryShutdown(() => {});
+    return new Promise((resolve) => {
+      const cancelTimer = this.#clock.after(drainMs, () => {
+        this.#server.forceShutdown();
+        this.#listener.destroy();
+        resolve();
+      });
+      void this.#listener.drained().then(() => {
+        cancelTimer();
+        resolve();
+      });
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
