@@ -95,6 +95,46 @@ test("operations submitted while all places are taken wait and form one batch", 
   await Promise.all(rest);
 });
 
+const ONE_AT_A_TIME = { batchOps: 1000, batchesInFlight: 1, keyLength: 512, valueBytes: 1000 };
+
+/** `callers` send their next operation as soon as they are answered; half of them start while the batch of the others is on its way. */
+async function closedLoop(callers: number, commits: number): Promise<readonly number[]> {
+  const { store, clock, batcher } = setUp(ONE_AT_A_TIME);
+  const ask = (caller: number): void => {
+    // The answer has to reach the caller, and its next request has to come back.
+    const askAgain = () => clock.soon(() => clock.soon(() => ask(caller)));
+    void batcher.submit(op(`k${caller}`), 250).then(askAgain);
+  };
+  for (let caller = 0; caller < callers / 2; caller++) ask(caller);
+  await clock.advance(0);
+  for (let caller = callers / 2; caller < callers; caller++) ask(caller);
+  for (let commit = 0; commit < commits; commit++) {
+    store.calls[commit]?.answer();
+    await clock.advance(0);
+  }
+  return sizes(store);
+}
+
+test("callers that send their next operation when they are answered share one batch, although they began in two", async () => {
+  expect(await closedLoop(100, 4)).toEqual([50, 100, 100, 100, 100]);
+});
+
+test("a few callers are not waited for", async () => {
+  expect(await closedLoop(20, 4)).toEqual([10, 10, 10, 10, 10]);
+});
+
+test("after a large batch, callers that do not come back delay the next one by a turn, and no timer", async () => {
+  const { store, clock, batcher } = setUp(ONE_AT_A_TIME);
+  for (let i = 0; i < 100; i++) void batcher.submit(op(`k${i}`), 250);
+  await clock.advance(0);
+  void batcher.submit(op("late"), 250);
+  const atMs = clock.monotonicMs();
+  store.calls[0]?.answer();
+  await clock.advance(0);
+  expect(sizes(store)).toEqual([100, 1]);
+  expect(clock.monotonicMs()).toBe(atMs);
+});
+
 test("a batch that times out leaves each operation uncertain and frees its place", async () => {
   const { store, clock, batcher } = setUp({
     batchOps: 100,

@@ -14,6 +14,10 @@
  *   sooner never has more than `batchesInFlight` batches in flight; a store that hangs has at most that number for each
  *   lane.
  * - Operations that may wait have their own lane, and their batches are not mixed with other lanes.
+ *
+ * Callers that send their next operation as soon as they are answered would form two crowds, one of which always waits for the
+ * commit of the other. So after a large batch the next one waits for the answered callers, for a few turns of the event loop
+ * and only while operations arrive.
  */
 import type { CancelTimer, Clock } from "../clock.js";
 import { asBackendError, InvalidRequestError, type TenureError } from "../errors.js";
@@ -69,6 +73,10 @@ const LATER_MS = 2 * MAX_CALL_MS;
 /** The shortest limit of each lane, longest first. */
 const LANES_MS = [Number.POSITIVE_INFINITY, MAX_CALL_MS, 500, 250, 125, 62, 31, 0];
 
+/** A batch of fewer operations is not worth waiting for its callers. */
+const CROWD = 16;
+const GATHERING_TURNS = 4;
+
 export class Batcher {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -77,6 +85,11 @@ export class Batcher {
   #scheduled = false;
   #cancelTimer: CancelTimer | null = null;
   #timerMs = Number.POSITIVE_INFINITY;
+  /** How many turns the next batch may still wait for the callers of the last one. */
+  #turnsLeft = 0;
+  /** How many operations waited a turn ago, and how many will if all callers of the last batch come back. */
+  #gathered = 0;
+  #expected = 0;
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -109,11 +122,30 @@ export class Batcher {
     const placeAtMs = this.#placeAtMs(lane);
     if (placeAtMs > this.#clock.monotonicMs()) return this.#wakeAt(placeAtMs);
     this.#scheduled = true;
-    this.#clock.soon(() => {
+    const send = (): void => {
+      if (this.#gathers()) return this.#clock.soon(send);
       this.#scheduled = false;
       for (let batch = this.#next(); batch.length > 0; batch = this.#next()) void this.#send(batch);
       this.#scheduleAll();
-    });
+    };
+    this.#clock.soon(send);
+  }
+
+  /** The first turn ends before an answered caller can be heard; after it each turn must have brought operations. */
+  #gathers(): boolean {
+    if (this.#turnsLeft === 0) return false;
+    const waiting = this.#waiting();
+    const isFirst = this.#turnsLeft === GATHERING_TURNS;
+    const isWorthwhile = waiting < this.#expected && (isFirst || waiting > this.#gathered);
+    this.#gathered = waiting;
+    this.#turnsLeft = isWorthwhile ? this.#turnsLeft - 1 : 0;
+    return isWorthwhile;
+  }
+
+  #waiting(): number {
+    let count = 0;
+    for (const [lane, waiting] of this.#lanes.entries()) if (lane !== LATER) count += waiting.length;
+    return count;
   }
 
   #scheduleAll(): void {
@@ -167,6 +199,10 @@ export class Batcher {
     this.#inFlight.add(batch);
     await this.#deliver(waiting);
     this.#inFlight.delete(batch);
+    if (this.#inFlight.size === 0 && waiting.length >= CROWD) {
+      this.#turnsLeft = GATHERING_TURNS;
+      this.#expected = this.#waiting() + waiting.length;
+    }
     this.#scheduleAll();
   }
 

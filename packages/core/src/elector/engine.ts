@@ -166,12 +166,8 @@ export class Engine {
           callMs = readLimitMs(giveUpAtMs - now.monotonicMs);
           if (now.monotonicMs > giveUpAtMs) throw noWriteInTime(group.groupId);
           const seen = group.observation(now);
-          const step = this.#census.admit(
-            group.groupId,
-            seen.record,
-            decide(seen, now, uncertain),
-            uncertain,
-          );
+          const decided = decide(seen, now, uncertain);
+          const step = this.#census.admit(group.groupId, seen.record, decided, uncertain);
           if (step.kind === "stay") return step.value;
           if (step.kind === "answer") {
             if (fresh) return step.give();
@@ -233,10 +229,11 @@ export class Engine {
 
   /** Where groups must be created first: refuses a request for a group that was not created. */
   existing<T>(group: GroupState, decide: Decide<T>): Decide<T> {
-    return (seen, now, uncertain) => {
-      if (this.exists(seen.record)) return decide(seen, now, uncertain);
-      return { kind: "answer", give: () => refuseUnknown(group.groupId) };
-    };
+    if (!this.explicitGroups) return decide;
+    return (seen, now, uncertain) =>
+      this.exists(seen.record)
+        ? decide(seen, now, uncertain)
+        : { kind: "answer", give: () => refuseUnknown(group.groupId) };
   }
 
   /** Runs `work` and lets `settled` wait for it. */
