@@ -140,8 +140,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/elector/feed-follower.ts",
-        find: "if (silentMs < this.#silenceMs)",
-        replace: "if (true)",
+        find: "if (silentMs < this.#silenceMs) return this.#checkAfter(this.#silenceMs - silentMs);",
+        replace: "return;",
       },
     ],
     profile: "silence",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { sleep } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
 import { MemoryStore } from "../store/memory-store.js";
 import type { CallOptions, Entry, FeedItem, Revision } from "../store/store.js";
@@ -9,6 +10,8 @@ import { eachEntry, failureOf, stateOf } from "./world.test-kit.js";
 /** What one opened feed delivers before it breaks or stays open. */
 interface Opening {
   readonly items: readonly FeedItem[];
+  /** How long the first item takes. */
+  readonly delayMs?: number;
   readonly end: "break" | "stay" | "end";
 }
 
@@ -28,6 +31,7 @@ class ScriptedFeed extends MemoryStore {
     this.openedAtMs.push(this.#clock.monotonicMs());
     const opening = this.#openings.shift() ?? { items: [], end: "stay" };
     try {
+      if (opening.delayMs !== undefined) await sleep(this.#clock, opening.delayMs);
       for (const item of opening.items) yield item;
       if (opening.end === "break") throw new BackendUnavailableError("the feed broke");
       if (opening.end === "end") return;
@@ -209,6 +213,46 @@ test("a feed that stays silent although the store answers is abandoned, and anot
   expect(seen.map(({ revision }) => revision)).toEqual([1, 9]);
   expect(follower.broken).toBeNull();
   expect(store.returned).toBe(1);
+});
+
+test("a feed that owes something is abandoned after five seconds of silence, although no other request comes", async () => {
+  const { clock, store, follower, seen } = follow(
+    { items: [snapshot(1)], end: "stay" },
+    { items: [snapshot(9, entry("a", 9))], end: "stay" },
+  );
+  await clock.advance(60_000);
+  await ask(clock, follower, 9, 1);
+  await clock.advance(3990);
+  expect(store.openedAtMs).toEqual([0]);
+  await clock.advance(30);
+  expect(store.openedAtMs).toHaveLength(2);
+  expect(seen.map(({ revision }) => revision)).toEqual([9]);
+});
+
+test("a feed that was slow to begin gets five seconds again after its first item, not the longer time before", async () => {
+  const { clock, store, follower } = follow(
+    { items: [], end: "stay" },
+    { items: [snapshot(9)], delayMs: 100, end: "stay" },
+    { items: [snapshot(10)], end: "stay" },
+  );
+  await ask(clock, follower, 9, 5);
+  await clock.advance(50);
+  expect(store.openedAtMs).toHaveLength(2);
+  // Asked of the new feed before its first item, so that the longer time applies.
+  await ask(clock, follower, 9, 1);
+  const askedAtMs = clock.monotonicMs();
+  await ask(clock, follower, 10, 1);
+  await clock.advance(5000);
+  expect(store.openedAtMs).toHaveLength(3);
+  expect((store.openedAtMs[2] ?? 0) - askedAtMs).toBeLessThan(5050);
+});
+
+test("a feed that owes nothing any more is kept, however long it is silent", async () => {
+  const { clock, store, follower } = follow({ items: [snapshot(1), changes(2)], end: "stay" });
+  const reached = follower.reached(2, never);
+  await clock.advance(60_000);
+  expect(await stateOf(reached)).toBe("fulfilled");
+  expect(store.openedAtMs).toEqual([0]);
 });
 
 test("a feed that ignores its abort signal is abandoned", async () => {

@@ -2,7 +2,7 @@
  * Follows the store's feed: passes on each entry, knows how far the feed has come, and opens a new feed when one
  * breaks.
  */
-import { type Clock, sleep } from "../clock.js";
+import { type CancelTimer, type Clock, sleep } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
 import { onAbort, unlessAborted } from "../async/on-abort.js";
 import type { Entry, FeedItem, Revision, Store } from "../store/store.js";
@@ -37,6 +37,7 @@ export class FeedFollower {
   /** Since when a caller waits for something that the feed has not delivered, with nothing delivered at all. */
   #owedSinceMs: number | null = null;
   #silenceMs = MIN_SILENCE_MS;
+  #cancelCheck: CancelTimer | null = null;
   #done: Promise<void> = Promise.resolve();
 
   constructor(store: Store, clock: Clock, sink: FeedSink) {
@@ -52,6 +53,7 @@ export class FeedFollower {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#feed.abort(this.#stop.signal.reason);
+    this.#cancelCheck?.();
     await this.#done;
   }
 
@@ -74,10 +76,10 @@ export class FeedFollower {
       const abort = () => {
         this.#waiting = this.#waiting.filter((each) => each !== waiting);
         reject(signal.reason as Error);
-        this.#checkSilence();
       };
       if (signal.aborted) return abort();
       this.#owedSinceMs ??= this.#clock.monotonicMs();
+      if (this.#cancelCheck === null) this.#checkAfter(this.#silenceMs);
       const stopListening = onAbort(signal, abort);
       this.#waiting.push(waiting);
     });
@@ -120,14 +122,21 @@ export class FeedFollower {
     }
   }
 
+  /** The limit may fall to `MIN_SILENCE_MS` meanwhile. In a process that was stopped, the timer is due before the feed is read. */
+  #checkAfter(leftMs: number): void {
+    const delayMs = Math.min(leftMs, MIN_SILENCE_MS);
+    this.#cancelCheck = this.#clock.after(delayMs, () => this.#clock.soon(() => this.#checkSilence()));
+  }
+
   /**
-   * Called when a wait ended without success. The store answers, or there would have been nothing to wait for. So a
-   * feed that delivers nothing at all for a long time is treated as dead, although it has not reported an error.
+   * The store answers, or there would be nothing to wait for. So a feed that delivers nothing at all for a long time is treated
+   * as dead, although it has not reported an error. A timer decides this: if a failed read did, it would take one more.
    */
   #checkSilence(): void {
+    this.#cancelCheck = null;
     if (this.#owedSinceMs === null || this.#feed.signal.aborted) return;
     const silentMs = this.#clock.monotonicMs() - this.#owedSinceMs;
-    if (silentMs < this.#silenceMs) return;
+    if (silentMs < this.#silenceMs) return this.#checkAfter(this.#silenceMs - silentMs);
     this.#silenceMs = Math.min(2 * this.#silenceMs, MAX_SILENCE_MS);
     this.#feed.abort(
       new BackendUnavailableError(
