@@ -17,7 +17,7 @@ export default defineConfig({
     pool: "forks",
     globals: false,
     // Most tests wait: for engines, processes, leases.
-    maxWorkers: isChaos ? 1 : 8,
+    maxWorkers: isChaos ? 1 : 6,
     // Guards against hanging only, far above what a test takes on a machine that is busy with other work.
     testTimeout: 600_000,
     hookTimeout: 600_000,
