@@ -70,6 +70,8 @@ export interface TenureServerDeps {
 /** Time limit of requests in flight when the server stops. After it their connections are closed. */
 const DRAIN_MS = 8000;
 const SWEEP_MS = 20;
+/** Time limit of writing the last log lines when the server stops. */
+const LOG_MS = 2000;
 /** How long a scrape waits for the store: the time limit of a scrape is often a second. */
 const SCRAPE_MS = 800;
 /** Length of the queue of connections to accept, as far as the system allows: after a restart all clients connect at once. */
@@ -102,7 +104,8 @@ export class TenureServer implements AsyncDisposable {
     const options = parseServerOptions(given);
     const clock = deps.clock ?? systemClock;
     // To standard error: standard output is for the messages of the command.
-    const log = deps.log ?? pino({ level: options.logLevel, base: null }, deps.logTo ?? pino.destination(2));
+    const standardError = deps.log === undefined && deps.logTo === undefined ? pino.destination(2) : null;
+    const log = deps.log ?? pino({ level: options.logLevel, base: null }, standardError ?? deps.logTo);
     for (const warning of checkAddresses(options)) log.warn(warning);
     const undo = new AsyncStack();
     try {
@@ -287,6 +290,7 @@ export class TenureServer implements AsyncDisposable {
         await grpcClosed;
         await made.run();
         lifeLog.stopped();
+        if (standardError !== null) await written(standardError, deps.clock);
       });
     }
   }
@@ -322,6 +326,21 @@ async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock):
   await closed;
   cancelSweep();
   cancel();
+}
+
+/**
+ * Resolves when all lines that were logged so far are written, or after `LOG_MS` if nobody reads them. Lines are written without
+ * blocking the event loop; a process that exits meanwhile writes its last lines before the one that is on its way.
+ */
+function written(destination: ReturnType<typeof pino.destination>, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(LOG_MS, resolve);
+    destination.once("drain", () => {
+      cancel();
+      resolve();
+    });
+    destination.write("");
+  });
 }
 
 /** The gRPC library is loaded only if gRPC is served, because loading it takes a while. */

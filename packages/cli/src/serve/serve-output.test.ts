@@ -1,4 +1,6 @@
 /** What `tenure serve` prints: text on a terminal, JSON lines elsewhere. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Api, termWon } from "../api.test-kit.js";
@@ -75,6 +77,25 @@ it("serve without a terminal writes its log as JSON lines, and the ready line al
     { event: "stopped" },
   ]);
   expect(server.stdout).toBe(`${server.readyLine}\n`);
+});
+
+it("serve writes the log lines of its stop in order when the thread that writes them is busy", async () => {
+  const preload = join(directory, "busy.mjs");
+  writeFileSync(
+    preload,
+    `import { pbkdf2 } from "node:crypto";
+    process.on("SIGTERM", () => pbkdf2("", "", 100_000, 64, "sha512", () => {}));`,
+  );
+  const server = await scratch.serve(["--listen", "127.0.0.1:0", "--store", "memory:"], {
+    NODE_OPTIONS: `--import=${preload}`,
+    UV_THREADPOOL_SIZE: "1",
+  });
+  expect(await server.end("SIGTERM")).toBe(0);
+  const events = server.stderr
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { readonly event: string }).event);
+  expect(events).toEqual(["started", "stopping", "stopped"]);
 });
 
 it("serve --log-format text writes text although there is no terminal", async () => {
