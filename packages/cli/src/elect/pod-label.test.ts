@@ -18,10 +18,13 @@ const NEVER: LeaseTime = { leftMs: () => Number.POSITIVE_INFINITY };
 let api: ApiServer;
 let clock: VirtualClock;
 let events: string[];
+/** Requests that have not been answered. */
+let open: number;
 beforeEach(async () => {
   api = await ApiServer.open("a", "b", "c");
   clock = new VirtualClock();
   events = [];
+  open = 0;
 });
 afterEach(() => api.close());
 
@@ -33,7 +36,7 @@ function labelOf(podName: string): PodLabel {
     clock,
   });
   return new PodLabel({
-    pods,
+    pods: counted(pods),
     podName,
     key: "tenure-leader",
     value: "g",
@@ -46,6 +49,24 @@ function labelOf(podName: string): PodLabel {
       failed: ({ message }) => events.push(message),
     },
   });
+}
+
+function counted(pods: KubernetesPods): KubernetesPods {
+  return new Proxy(pods, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]) => {
+        open++;
+        return (value.apply(target, args) as Promise<unknown>).finally(() => open--);
+      };
+    },
+  });
+}
+
+/** Time passes only while no request is on its way: a request takes real time, and its limit is in virtual time. */
+async function passUntil(isDone: () => boolean, stepMs: number): Promise<void> {
+  while (!isDone()) await clock.advance(open === 0 ? stepMs : 0);
 }
 
 async function reported(event: string): Promise<void> {
@@ -113,7 +134,7 @@ it("a lease that is given up voluntarily is kept until the API has confirmed the
   const stopped = election.stop();
   await api.until(() => api.answered.at(-1) === 500);
   expect(events.filter((event) => event.startsWith("resigned"))).toEqual([]);
-  while (api.labelled.length > 0) await clock.advance(100);
+  await passUntil(() => api.labelled.length === 0, 100);
   await stopped;
   expect(events).toEqual([
     "labelled 1",
@@ -172,7 +193,7 @@ it("a label that a person removes is put back, with the token that Kubernetes ha
   });
   await person.patch("a", { labels: { "tenure-leader": null }, annotations: {} });
   expect(api.labelled).toEqual([]);
-  while (api.labelled.length === 0) await clock.advance(1000);
+  await passUntil(() => api.labelled.length > 0, 1000);
   losing.abort();
   await led;
 });
