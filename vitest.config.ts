@@ -6,10 +6,11 @@ const isChaos = process.env["TENURE_CHAOS"] === "1";
 /** These measure the heap of their process, in which the objects of other files would count. */
 const HEAP = ["packages/core/src/elector/memory.test.ts"];
 
-/** These test within their own process, so their files share one, which loads the code once. */
-const SHARED = ["api", "client", "coordinator", "core", "fence", "peers", "server", "stores"].map(
-  (name) => `packages/${name}/src/**/*.test.ts`,
-);
+/** Their files share one process, which loads the code once. */
+const SHARED = [
+  "packages/{api,cli,client,coordinator,core,dashboard,fence,peers,server,stores}/src/**/*.test.ts",
+  "examples/src/**/*.test.ts",
+];
 
 export default defineConfig({
   test: {
@@ -31,13 +32,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "separate",
-          include: [
-            ...HEAP,
-            "packages/{cli,dashboard}/src/**/*.test.ts",
-            "simulation/src/**/*.test.ts",
-            "examples/src/**/*.test.ts",
-            "scripts/**/*.test.mjs",
-          ],
+          include: [...HEAP, "simulation/src/**/*.test.ts", "scripts/**/*.test.mjs"],
         },
       },
     ],

@@ -3,7 +3,7 @@
  * one again after healing. Each moment is a look at all of them; each look asks every server itself.
  */
 import { sleep, systemClock } from "@tenure/core";
-import { isMissing, TestNetwork } from "@tenure/engines";
+import { isChaos, isMissing, TestNetwork } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
@@ -14,7 +14,7 @@ const TTL_MS = 2500;
 const LONG_MS = 4 * TTL_MS;
 /** Enough for any lease to expire. */
 const A_WHILE_MS = 2 * TTL_MS;
-const LOOK_MS = 40;
+const LOOK_MS = isChaos ? 40 : 100;
 
 /** A server led for certain from the end of the first poll that showed it to the beginning of the last, in one term. */
 interface Sighting {
