@@ -1,5 +1,6 @@
 /** The shapes of findings: what needs an operator's attention. */
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
+import { Type } from "./type.js";
 import type { FindingKind, Severity } from "../attention/finding.js";
 import { orNull, word } from "./common-shapes.js";
 

@@ -1,6 +1,7 @@
 /** Types that several shapes share. */
 import { ID_PATTERN, LIMITS } from "@tenure/core/internal";
-import { type Static, type TSchema, Type } from "typebox";
+import type { Static, TSchema } from "typebox";
+import { Type } from "./type.js";
 
 export const closed = { additionalProperties: false } as const;
 export const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: ID_PATTERN } as const;

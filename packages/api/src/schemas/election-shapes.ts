@@ -1,7 +1,8 @@
 /** The shapes of elections and watches, of errors, and of the service itself. */
 import type { EndReason } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
+import { Type } from "./type.js";
 import {
   closed,
   heldBackForMs,

@@ -1,7 +1,8 @@
 /** The shapes of groups, their members, and the acts of operators on them. */
 import type { GroupPolicy } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
-import { type Static, type TSchema, Type } from "typebox";
+import type { Static, TSchema } from "typebox";
+import { Type } from "./type.js";
 import {
   closed,
   heldBackForMs,

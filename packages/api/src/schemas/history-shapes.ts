@@ -1,7 +1,8 @@
 /** The history of a group: its last events, and the last acts of operators. */
 import type { ActName } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
+import { Type } from "./type.js";
 import { closed, orNull, word } from "./common-shapes.js";
 import { NumberedEvent } from "./election-shapes.js";
 

@@ -1,4 +1,4 @@
-/** The schemas of requests and replies, for code that validates, serializes or describes them. They load TypeBox; a client needs only their types. */
+/** The schemas of requests and replies, for code that validates, serializes or describes them. */
 export {
   CampaignManyBody,
   CampaignReply,
@@ -21,3 +21,4 @@ export {
   type VerbSchema,
 } from "./verb-schemas.js";
 export { KEEP_ALIVE_MS, WatchManyBody, WatchQuery } from "./watch-shapes.js";
+export { Type } from "./type.js";

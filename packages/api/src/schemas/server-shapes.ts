@@ -1,5 +1,6 @@
 /** The shapes of what a server reports about itself: its description and its samples. */
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
+import { Type } from "./type.js";
 import { closed, orNull } from "./common-shapes.js";
 
 export const ServerReply = Type.Object({

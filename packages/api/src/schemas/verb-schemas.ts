@@ -2,7 +2,8 @@
  * The request and the reply of each verb. The routes, the gRPC messages and the OpenAPI document are made from this table
  * and `VERBS`. If a verb has no entry here, this file does not compile.
  */
-import { type Static, type TObject, type TSchema, Type } from "typebox";
+import type { Static, TObject, TSchema } from "typebox";
+import { Type } from "./type.js";
 import type { StreamVerb, UnaryVerb, VerbName } from "../verbs.js";
 import * as shapes from "./shapes.js";
 import { WatchManyBody, WatchQuery } from "./watch-shapes.js";

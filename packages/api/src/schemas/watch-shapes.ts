@@ -1,6 +1,7 @@
 /** The requests of watches. Their events are in `election-shapes.ts`. */
 import { LIMITS } from "@tenure/core/internal";
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
+import { Type } from "./type.js";
 import { closed, id } from "./common-shapes.js";
 
 /** Interval of the keep-alive messages of a stream without events. Proxies close connections that are silent for longer. */

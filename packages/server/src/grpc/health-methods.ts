@@ -1,7 +1,7 @@
 /** `grpc.health.v1.Health`: whether the server is ready, for probes. They need no credentials, and show nothing about groups. */
 import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import { Type } from "@tenure/api/schemas";
 import { type Clock, sleep } from "@tenure/core";
-import { Type } from "typebox";
 import { ServiceError } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
 import type { GrpcDeps } from "./grpc-deps.js";

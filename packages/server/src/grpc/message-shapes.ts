@@ -10,11 +10,12 @@ import {
   EventShape,
   GroupParams,
   NumberedEvent,
+  Type,
   VERB_SCHEMAS,
   WatchManyBody,
   WatchQuery,
 } from "@tenure/api/schemas";
-import { type TObject, type TSchema, Type } from "typebox";
+import type { TObject, TSchema } from "typebox";
 
 const closed = { additionalProperties: false } as const;
 const { cursor } = WatchQuery.properties;
