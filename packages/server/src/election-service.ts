@@ -99,11 +99,11 @@ export class ElectionService extends OperationsService implements VerbService {
   }
 
   async renew(asked: AskedFor<"renew">): Promise<shapes.RenewReply> {
-    const { caller, groupId, input, signal, response } = asked;
+    const { caller, groupId, input, response } = asked;
     try {
       this.#check("renew", asked, input.node_id);
       const startedAtMs = this.#clock.monotonicMs();
-      const result = await this.#elector.renew(api.renewRequest(groupId, input), withSignal(signal));
+      const result = await this.#elector.renew(api.renewRequest(groupId, input));
       return await this.#renewed(caller, groupId, input, result, { startedAtMs, response });
     } catch (error) {
       throw this.#renewFailed(error);
@@ -112,7 +112,7 @@ export class ElectionService extends OperationsService implements VerbService {
 
   /** Renewals of several groups. Each has its own result; a refused one has its error in its place. */
   async renewMany(asked: AskedFor<"renewMany">): Promise<shapes.RenewManyReply> {
-    const { caller, input, signal, response, charge } = asked;
+    const { caller, input, response, charge } = asked;
     const { renewals } = input;
     charge(batchCost(renewals.length));
     const refusals = renewals.map((each) =>
@@ -121,9 +121,7 @@ export class ElectionService extends OperationsService implements VerbService {
     const startedAtMs = this.#clock.monotonicMs();
     const admitted = renewals.filter((_, index) => refusals[index] === null);
     const requests = admitted.map((each) => api.renewRequest(each.group_id, each));
-    const renewed = (
-      await mapErrors(this.#elector.renewMany(requests, withSignal(signal)), "renew")
-    ).values();
+    const renewed = (await mapErrors(this.#elector.renewMany(requests), "renew")).values();
     return batchResults(renewals, (each, index) => {
       try {
         const refusal = refusals[index] ?? null;
@@ -137,20 +135,20 @@ export class ElectionService extends OperationsService implements VerbService {
   }
 
   async resign(asked: AskedFor<"resign">): Promise<Ok> {
-    const { caller, groupId, input, signal } = asked;
+    const { caller, groupId, input } = asked;
     this.#check("resign", asked, input.node_id);
     const request = api.resignRequest(groupId, input);
-    const result = await mapErrors(this.#elector.resign(request, withSignal(signal)));
+    const result = await mapErrors(this.#elector.resign(request));
     this.#actedAs(caller, "resign", groupId, input.node_id, input.term, outcomeOf(result));
     if (result.kind === "not-leader") throw notLeader(result);
     return OK;
   }
 
   async leader(asked: AskedFor<"leader">): Promise<shapes.LeaderReply> {
-    const { groupId, input, signal } = asked;
+    const { groupId, input } = asked;
     this.#check("leader", asked);
     const { consistency = "linearizable" } = input;
-    const leadership = await mapErrors(this.#elector.leader(groupId, { consistency, ...withSignal(signal) }));
+    const leadership = await mapErrors(this.#elector.leader(groupId, { consistency }));
     return api.leaderShape(leadership, consistency === "local");
   }
 

@@ -1,16 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
 import { type ResponseOptions, responseOptionsOf } from "@tenure/api";
 import type { Admitted } from "../limits/admission.js";
+import { requestIdOf } from "../request-id.js";
 import { ServiceError } from "../service-error.js";
 import type { GrpcDeps } from "./grpc-deps.js";
 import { type GrpcStatus, grpcStatusOf } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 
 type SurfaceCall = ServerUnaryCall<Buffer, object> | ServerWritableStream<Buffer, object>;
-
-/** The caller's own request id is kept if it is short and has no other characters, because it is written to logs. As in HTTP. */
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 /** One call from its arrival to its end: its caller, its request id, and its metrics and log lines. */
 export class GrpcCall {
@@ -32,8 +29,7 @@ export class GrpcCall {
     this.#startedMs = deps.clock.monotonicMs();
     deps.inFlight.begin();
     deps.callers.add(call.getPeer());
-    const given = call.metadata.get("x-request-id")[0];
-    this.requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+    this.requestId = requestIdOf(call.metadata.get("x-request-id")[0]);
   }
 
   /** Authenticates the caller and applies its rate limit. Nothing of the request was read before. */

@@ -11,7 +11,6 @@ import Fastify, {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from "fastify";
-import { randomUUID } from "node:crypto";
 import type { TlsOptions } from "node:tls";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { Clock } from "@tenure/core";
@@ -22,6 +21,7 @@ import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimit, ConnectionLimits } from "../limits/connection-limit.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
+import { requestIdOf } from "../request-id.js";
 import type { RequestsInFlight } from "../requests-in-flight.js";
 import type { Activity } from "../samples/activity.js";
 import { traceRequests } from "../metrics/tracing.js";
@@ -66,8 +66,6 @@ export type App = FastifyInstance<
 >;
 
 const BODY_BYTES = 64 * 1024;
-/** The caller's own request id is kept if it is short and has no other characters, because it is written to logs. */
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const { log, tls, clock, stopping, connections, connectionLimits, inFlight, extend } = deps;
@@ -88,10 +86,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     exposeHeadRoutes: false,
     // A hook answers it, with an error of the API.
     return503OnClosing: false,
-    genReqId: ({ headers }) => {
-      const given = headers["x-request-id"];
-      return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
-    },
+    genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, verbose: true },
     },
