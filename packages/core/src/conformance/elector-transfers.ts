@@ -11,7 +11,7 @@ import {
   isLeader,
   LONG_MS,
   lost,
-  SHORT_MS,
+  LEASE_MS,
   successorAsked,
   win,
 } from "./elector-support.js";
@@ -146,7 +146,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
   );
 
   law("after an expiry a transfer is void: any candidate can win", async ({ elector, groupId }) => {
-    await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
+    await win(elector, candidate(groupId, "a", { ttlMs: LEASE_MS }));
     lost(await elector.campaign(candidate(groupId, "b")));
     const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
     const refused = assert.rejects(transfer, isConflict);

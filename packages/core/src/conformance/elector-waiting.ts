@@ -11,6 +11,7 @@ import {
   LONG_MS,
   lost,
   mark,
+  LEASE_MS,
   SHORT_MS,
   SOON_MS,
   turn,
@@ -21,45 +22,45 @@ import {
 export function waitingLaws(law: ElectorLaw): void {
   law("a leader that stops renewing is replaced soon after its ttl, and never before", async (bench) => {
     const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a", { ttlMs: SHORT_MS });
+    const leader = candidate(groupId, "a", { ttlMs: LEASE_MS });
     await win(elector, leader);
     const waiting = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
     let sentAtMs = 0;
     for (let i = 0; i < 3; i++) {
       sentAtMs = systemClock.monotonicMs();
-      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: SHORT_MS })).kind, "renewed");
+      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LEASE_MS })).kind, "renewed");
     }
     const result = elected(await waiting);
     const tookMs = systemClock.monotonicMs() - sentAtMs;
     isLeader(result.leader, "b", 2);
-    assert(tookMs >= SHORT_MS, `the lease of ${SHORT_MS} ms was over after ${tookMs} ms`);
-    assert(tookMs < SHORT_MS + SOON_MS, `it took ${tookMs} ms`);
-    const late = await elector.renew({ ...claimOf(leader, 1), ttlMs: SHORT_MS });
+    assert(tookMs >= LEASE_MS, `the lease of ${LEASE_MS} ms was over after ${tookMs} ms`);
+    assert(tookMs < LEASE_MS + SOON_MS, `it took ${tookMs} ms`);
+    const late = await elector.renew({ ...claimOf(leader, 1), ttlMs: LEASE_MS });
     assert.deepEqual(late, { kind: "not-leader", currentLeader: { nodeId: "b", term: 2 } });
   });
 
   law("renewals keep a waiting campaign from winning for longer than any one lease", async (bench) => {
     const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a", { ttlMs: 2 * SHORT_MS });
+    const leader = candidate(groupId, "a", { ttlMs: LEASE_MS });
     await win(elector, leader);
     const other = await bench.other();
     // Each wait of another node lasts for less than a lease, and is followed by a renewal.
     for (let i = 0; i < 3; i++) {
-      const result = await other.campaign(candidate(groupId, "b", { waitMs: 400 }));
+      const result = await other.campaign(candidate(groupId, "b", { waitMs: 700 }));
       isLeader(lost(result).leader, "a", 1);
-      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: 2 * SHORT_MS })).kind, "renewed");
+      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LEASE_MS })).kind, "renewed");
     }
   });
 
   law("neither a renewal nor a confirmation shortens a lease", async ({ elector, groupId }) => {
-    const leader = candidate(groupId, "a", { ttlMs: 2 * SHORT_MS });
+    const leader = candidate(groupId, "a", { ttlMs: LEASE_MS });
     const sentAtMs = systemClock.monotonicMs();
     await win(elector, leader);
     assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: SHORT_MS })).kind, "renewed");
     elected(await elector.campaign({ ...leader, ttlMs: SHORT_MS }));
     elected(await elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS })));
     const tookMs = systemClock.monotonicMs() - sentAtMs;
-    assert(tookMs >= 2 * SHORT_MS, `the lease of ${2 * SHORT_MS} ms was over after ${tookMs} ms`);
+    assert(tookMs >= LEASE_MS, `the lease of ${LEASE_MS} ms was over after ${tookMs} ms`);
   });
 
   law("an expired lease ends its term as expired and can no longer be resigned", async (bench) => {
