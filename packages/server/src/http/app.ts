@@ -34,6 +34,7 @@ import type { HostRule } from "./foreign-requests.js";
 import { operationsRoutes } from "./operations-routes.js";
 import { pageRoutes } from "./page-routes.js";
 import { addRequestHooks } from "./request-hooks.js";
+import { AJV } from "./schema-compilers.js";
 import { verbRoutes } from "./verb-routes.js";
 import { watchRoutes } from "./watch-routes.js";
 
@@ -87,9 +88,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     // A hook answers it, with an error of the API.
     return503OnClosing: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
-    ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, verbose: true },
-    },
+    ajv: AJV,
     forceCloseConnections: "idle",
     frameworkErrors: handleFrameworkError,
     clientErrorHandler: clientErrorHandler(clock, lingerMs),
