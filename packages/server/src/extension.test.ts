@@ -33,3 +33,20 @@ it("routes of an extension are served beside the service's own, with its authent
   const [, document] = await ask("/openapi.json");
   expect(Object.keys((document as { paths: object }).paths)).not.toContain("/x/own");
 });
+
+it("a mistake in the schema of an extension's route is reported when the server opens, and a good schema checks requests", async () => {
+  const open = (schema: object): Promise<TenureServer> =>
+    TenureServer.open(
+      { listen: "127.0.0.1:0", store: "memory:", logLevel: "silent" },
+      { extension: { mount: (app) => void app.post("/x", { schema: { body: schema } }, () => ({})) } },
+    );
+  await expect(open({ type: "objekt" })).rejects.toThrow("/x");
+  const server = await open({ type: "object", required: ["name"] });
+  later(() => server.close());
+  const headers = { "content-type": "application/json" };
+  const post = (body: object) =>
+    fetch(`${server.url}/x`, { method: "POST", headers, body: JSON.stringify(body) });
+  expect((await post({ name: "a" })).status).toBe(200);
+  const refused = await post({});
+  expect([refused.status, await refused.json()]).toMatchObject([400, { field: "name" }]);
+});
