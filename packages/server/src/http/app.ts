@@ -34,7 +34,7 @@ import type { HostRule } from "./foreign-requests.js";
 import { operationsRoutes } from "./operations-routes.js";
 import { pageRoutes } from "./page-routes.js";
 import { addRequestHooks } from "./request-hooks.js";
-import { AJV } from "./schema-compilers.js";
+import { AJV, compileSchemasLater } from "./schema-compilers.js";
 import { verbRoutes } from "./verb-routes.js";
 import { watchRoutes } from "./watch-routes.js";
 
@@ -111,6 +111,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     transformObject: (made) => ("openapiObject" in made ? completeDocument(made.openapiObject) : {}),
   });
   app.register(async (scope) => {
+    compileSchemasLater(scope);
     const typed = scope.withTypeProvider<TypeBoxTypeProvider>();
     verbRoutes(typed, deps);
     watchRoutes(typed, deps);

@@ -23,7 +23,6 @@ import type { ElectionService } from "../election-service.js";
 import { parseCount } from "../wire/parse-text.js";
 import type { App, AppDeps } from "./app.js";
 import { callerGoneSignal } from "./request-signals.js";
-import { serializerCompiler, validatorCompiler } from "./schema-compilers.js";
 
 /** Size limit of the body of a batch. */
 const MANY_BYTES = 1024 * 1024;
@@ -42,8 +41,6 @@ export function routeOf(name: VerbName, response?: object): Omit<RouteOptions, "
     ...(batch === undefined ? {} : { bodyLimit: MANY_BYTES }),
     ...(head === true ? { exposeHeadRoute: true } : {}),
     schema: { ...described, ...schemaOf(name, response) },
-    validatorCompiler,
-    serializerCompiler,
   };
 }
 
