@@ -66,6 +66,17 @@ test(
   }),
 );
 
+test(
+  "a listed renewal with a ttl that is too short is refused for its ttl, also over a slow store",
+  inWorld(async (world) => {
+    const { elector, store } = world.server();
+    await elector.campaign(LONG);
+    slowDown(world, store);
+    const { value } = await world.until(elector.renewMany([{ ...claimOf(LONG, 1), ttlMs: 100 }]));
+    expect(value).toMatchObject([{ kind: "failed", error: { code: "INVALID_TTL" } }]);
+  }),
+);
+
 /** One batch in flight at a time, as over PostgreSQL and the embedded store. */
 class OnePlace extends ScriptedStore {
   readonly batches: (readonly CasOp[])[] = [];

@@ -74,7 +74,7 @@ import { TenureError } from "../errors.js";
 import type { GroupHistory } from "../history.js";
 import type { GroupAct } from "../operator-act.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
-import { type ElectionRecord, groupExists } from "../record.js";
+import { type ElectionRecord, groupExists, policyOf } from "../record.js";
 import { unlessAborted } from "../async/on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
@@ -82,7 +82,7 @@ import { stampOf } from "../rules/terms.js";
 import type { CallOptions } from "../store/store.js";
 import { systemClock } from "../system-clock.js";
 import { Housekeeper } from "./housekeeper.js";
-import { callLimitMs } from "./call-limit.js";
+import { listedLimitMs } from "./call-limit.js";
 import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { GroupReader } from "./group-reader.js";
@@ -149,12 +149,7 @@ export class StoreElector implements ServiceElector {
 
   renewMany(all: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
     return this.#run(options, () =>
-      // A group that is slow must not hold back the rest for long.
-      Promise.all(
-        requests
-          .parseRenewMany(all)
-          .map((each) => this.#renew(each, 2 * callLimitMs(each.ttlMs)).catch(failed)),
-      ),
+      Promise.all(requests.parseRenewMany(all).map((each) => this.#renew(each, true).catch(failed))),
     );
   }
 
@@ -312,7 +307,7 @@ export class StoreElector implements ServiceElector {
     });
   }
 
-  #renew({ groupId, claim, ttlMs }: requests.ParsedRenew, limitMs?: number): Promise<RenewResult> {
+  #renew({ groupId, claim, ttlMs }: requests.ParsedRenew, isListed = false): Promise<RenewResult> {
     const group = this.#engine.obtain(groupId);
     return this.#engine.transact<RenewResult>(
       group,
@@ -331,7 +326,7 @@ export class StoreElector implements ServiceElector {
             return { kind: "answer", give: () => refuseTtl("ttlMs", ttlMs, decision) };
         }
       }),
-      limitMs,
+      isListed ? listedLimitMs(ttlMs, policyOf(group.record)) : undefined,
     );
   }
 
