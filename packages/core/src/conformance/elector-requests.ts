@@ -132,7 +132,10 @@ export function requestLaws(law: ElectorLaw): void {
     const request = candidate(groupId, "a");
     await win(elector, request);
     for (const ttlMs of [0, 499, 60_001, 1e300]) {
-      await assert.rejects(elector.renew({ ...claimOf(request, 1), ttlMs }), refusal);
+      const renewal = { ...claimOf(request, 1), ttlMs };
+      await assert.rejects(elector.renew(renewal), refusal);
+      const [listed] = await elector.renewMany([renewal]);
+      assert(listed?.kind === "failed" && refusal(listed.error), listed?.kind);
     }
     for (const ttlMs of [500, 60_000]) {
       assert.equal((await elector.renew({ ...claimOf(request, 1), ttlMs })).kind, "renewed");
