@@ -2,7 +2,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findCommand } from "@tenure/engines";
 import { type Browser as Chromium, chromium, type Page, type Request } from "playwright-core";
 
 const ARTEFACTS = fileURLToPath(new URL("../artefacts/", import.meta.url));
@@ -28,7 +27,8 @@ const LOOKS = [
   ["phone", PHONE, "light"],
 ] as const;
 
-const CHROMIUM = findCommand("chromium") ?? "chromium";
+/** Beside the sources; it is not compiled. */
+export const CHROMIUM: string = fileURLToPath(new URL("../src/steady-chromium.pl", import.meta.url));
 
 export interface LaunchOptions {
   readonly executablePath?: string;

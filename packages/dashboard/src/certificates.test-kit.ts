@@ -9,8 +9,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findCommand } from "@tenure/engines";
-import { Browser } from "./browser.test-kit.js";
+import { Browser, CHROMIUM } from "./browser.test-kit.js";
 
 const COMMAND = fileURLToPath(new URL("../../cli/bin/tenure.js", import.meta.url));
 const POLICY_DIRECTORY = "/etc/chromium";
@@ -88,7 +87,7 @@ export class Certificates {
       JSON.stringify({ AutoSelectCertificateForUrls: [shown] }),
     );
     const path = join(home, "chromium");
-    const inside = `mount --bind '${policies}' ${POLICY_DIRECTORY} && exec '${findCommand("chromium")}' "$@"`;
+    const inside = `mount --bind '${policies}' ${POLICY_DIRECTORY} && exec '${CHROMIUM}' "$@"`;
     writeFileSync(path, `#!/bin/sh\nexec unshare --mount sh -c ${quoted(inside)} chromium "$@"\n`);
     chmodSync(path, 0o700);
     return path;
