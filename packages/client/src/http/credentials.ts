@@ -15,6 +15,8 @@ export class Credentials {
   readonly #clock: Clock;
   /** The function's last token, shared by all requests. A new one is requested once, however many requests were refused. */
   #given: Promise<string> | null = null;
+  /** The last token of the file. */
+  #read: string | null = null;
 
   private constructor(source: TokenSource | WatchedFile | null, clock: Clock) {
     this.#source = source;
@@ -55,7 +57,13 @@ export class Credentials {
     if (typeof source === "string") return checked(source);
     if (!(source instanceof WatchedFile)) return this.#ask(source);
     await source.refresh();
-    return checked(source.text);
+    try {
+      this.#read = checked(source.text);
+    } catch (error) {
+      // A file that is being written is empty for a moment. Until it has a token, the last one stays in use.
+      if (this.#read === null) throw error;
+    }
+    return this.#read;
   }
 
   #ask(source: () => string | Promise<string>): Promise<string> {

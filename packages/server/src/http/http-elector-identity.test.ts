@@ -77,7 +77,7 @@ test("a token from a file is read again when the file has changed", async () => 
   const tokenFile = temporaryFile("jwt", `${await bearer({ sub: "a", role: "node", groups: ["*"] })}\n`);
   const client = await elector([service.url], { tokenFile });
   expect(await client.campaign(candidate("g", "a"))).toMatchObject({ kind: "elected" });
-  writeFileSync(tokenFile, "outdated by now");
+  writeFileSync(tokenFile, "outdated");
   await expect(client.campaign(candidate("g", "b"))).rejects.toThrow();
   writeFileSync(tokenFile, await bearer({ sub: "b", role: "node", groups: ["*"] }));
   let result = await client.campaign(candidate("g", "b")).catch((error: unknown) => error);
@@ -86,6 +86,24 @@ test("a token from a file is read again when the file has changed", async () => 
     result = await client.campaign(candidate("g", "b")).catch((error: unknown) => error);
   }
   expect(result).toMatchObject({ kind: "lost" });
+});
+
+test("a token file that is empty while it is written leaves the last token in use", async () => {
+  const { service, bearer } = await serveKnown();
+  const tokenFile = temporaryFile("jwt", await bearer({ sub: "a", role: "node", groups: ["*"] }));
+  const clock = new VirtualClock();
+  const client = await elector([service.url], {
+    tokenFile,
+    // Files are checked by this clock; nothing else here needs time.
+    clock: { ...systemClock, monotonicMs: () => clock.monotonicMs() },
+  });
+  expect(await client.campaign(candidate("g", "a"))).toMatchObject({ kind: "elected" });
+  writeFileSync(tokenFile, "");
+  await clock.advance(1000);
+  expect(await client.campaign(candidate("g", "a"))).toMatchObject({ confirmed: true });
+  writeFileSync(tokenFile, await bearer({ sub: "b", role: "node", groups: ["*"] }));
+  await clock.advance(1000);
+  expect(await client.campaign(candidate("g", "b"))).toMatchObject({ kind: "lost" });
 });
 
 test("a server's certificate is accepted over TLS only if a trusted CA signed it", async () => {
