@@ -16,7 +16,7 @@ const PROCESSES = 3;
  * Bare Fastify costs this share of a renewal, as measured when the hot path was last worked on. A build whose renewals cost a
  * quarter more fails. It is the best process that counts: whatever else the machine does makes a renewal dearer, not cheaper.
  */
-const RECORDED_SHARE = 0.37;
+const RECORDED_SHARE = 0.47;
 const MIN_SHARE = RECORDED_SHARE / 1.25;
 const SERVER = "packages/server/dist/index.js";
 const OWN = fileURLToPath(new URL("../../", import.meta.url));

@@ -176,11 +176,8 @@ export function renewedShape(
   { leader, transferTo }: RenewResult & { kind: "renewed" },
   response: ResponseOptions,
 ): shapes.RenewReply {
-  return {
-    ok: true,
-    leader: leaseResponse(leader, response),
-    ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
-  };
+  const reply = { ok: true, leader: leaseResponse(leader, response) } as const;
+  return transferTo === undefined ? reply : { ...reply, transfer_to: transferTo };
 }
 
 export function renewResult({
@@ -217,12 +214,13 @@ export function notLeaderOf({
 
 export function leaderShape(leadership: Leadership, isLocal: boolean): shapes.LeaderReply {
   const { leader, term, ageMs } = leadership;
-  return {
-    leader: leader === null ? null : { ...leaseShape(leader), metadata: leader.metadata ?? {} },
-    term,
-    ...heldBackShape(leadership),
-    ...(isLocal ? { age_ms: Math.ceil(ageMs) } : {}),
-  };
+  const reply =
+    leader === null ? { leader, term, ...heldBackShape(leadership) } : { leader: fullLease(leader), term };
+  return isLocal ? { ...reply, age_ms: Math.ceil(ageMs) } : reply;
+}
+
+function fullLease({ nodeId, term, expiresAtMs, metadata = {} }: Leader): shapes.LeaderReply["leader"] {
+  return { node_id: nodeId, term, lease_expires_at_ms: expiresAtMs, metadata };
 }
 
 /** The wire does not distinguish a leader without metadata from one with `{}`; both are read as none. */

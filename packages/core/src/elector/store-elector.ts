@@ -370,11 +370,11 @@ export class StoreElector implements ServiceElector {
     const now = this.#engine.now();
     const seen = this.#engine.see(groupId, now);
     if (!this.#engine.exists(seen.record)) refuseUnknown(groupId);
-    return {
-      ...leadershipView(seen, now.wallMs),
-      term: seen.record.term,
-      ageMs: consistency === "linearizable" ? 0 : this.#engine.readBarrier.ageMs(),
-    };
+    const { term } = seen.record;
+    const ageMs = consistency === "linearizable" ? 0 : this.#engine.readBarrier.ageMs();
+    const view = leadershipView(seen, now.wallMs);
+    // A copy of the view would cost as much as the rest of a read; only a group without a leader may be held back.
+    return view.leader === null ? { ...view, term, ageMs } : { leader: view.leader, term, ageMs };
   }
 }
 

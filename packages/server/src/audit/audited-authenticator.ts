@@ -45,7 +45,11 @@ export class AuditedAuthenticator implements Authenticator {
 }
 
 function withOrigin(caller: Caller, { origin }: Credentials): Caller {
-  return origin === undefined ? caller : { ...caller, origin };
+  if (origin === undefined) return caller;
+  const { kind, name, role } = caller;
+  return role === "admin"
+    ? { kind, name, role, origin }
+    : { kind, name, role, groups: caller.groups, origin };
 }
 
 /** A certificate without a node name does not exclude a token, so it is the token that failed. */

@@ -30,6 +30,7 @@ import { parseJson } from "../wire/parse-text.js";
 import { API_DOCUMENT, completeDocument } from "./api-document.js";
 import { guardConnections } from "./connections.js";
 import { clientErrorHandler, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
+import { FollowedResponse } from "./followed-response.js";
 import type { HostRule } from "./foreign-requests.js";
 import { operationsRoutes } from "./operations-routes.js";
 import { pageRoutes } from "./page-routes.js";
@@ -69,16 +70,21 @@ export type App = FastifyInstance<
 const BODY_BYTES = 64 * 1024;
 
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { log, tls, clock, stopping, connections, connectionLimits, inFlight, extend } = deps;
+  const { log, tls, clock, stopping, connections, connectionLimits, extend } = deps;
   const { handshakeMs, arrivalMs, checkMs, lingerMs } = connectionLimits;
   // Node swaps the two limits if that of the head is the longer one, and its default is 60 s.
-  const serverOptions = { headersTimeout: arrivalMs, connectionsCheckingInterval: checkMs };
+  const serverOptions = {
+    headersTimeout: arrivalMs,
+    connectionsCheckingInterval: checkMs,
+    ServerResponse: FollowedResponse,
+  };
+  // Fastify itself reports nothing below a warning: the server logs its start and its end.
+  const fastifyLog = log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level });
   const app = Fastify({
-    // Fastify itself reports nothing below a warning: the server logs its start and its end.
-    loggerInstance: log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level }),
     logController: new LogController({ disableRequestLogging: true }),
-    // Log lines name their request themselves; a child logger for each would cost more than most requests.
-    childLoggerFactory: (logger) => logger,
+    // Log lines name their request themselves. With a logger of its own, Fastify would make a child for each request, and follow
+    // each response.
+    childLoggerFactory: () => fastifyLog,
     bodyLimit: BODY_BYTES,
     requestTimeout: arrivalMs,
     // Every character of an id may come percent-encoded.
@@ -101,7 +107,6 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   takeJsonBodies(app);
   guardConnections(app, { isTls: tls !== null, handshakeMs, clock, stopping });
   connections.guard(app.server);
-  inFlight.follow(app.server);
   traceRequests(app);
   addRequestHooks(app, deps);
 

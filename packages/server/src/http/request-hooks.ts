@@ -1,4 +1,4 @@
-/** Hooks of every request: its id, its caller, the rate limit, and its duration for metrics. */
+/** Hooks of every request: its headers, its caller, the rate limit, and who observes its response. */
 import { type Verb, VERBS } from "@tenure/api";
 import type { Clock } from "@tenure/core";
 import type {
@@ -6,7 +6,6 @@ import type {
   FastifyReply,
   FastifyRequest,
   onRequestHookHandler,
-  onResponseHookHandler,
   RouteOptions,
 } from "fastify";
 import type { Credentials } from "../auth/authenticator.js";
@@ -16,6 +15,7 @@ import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import { addAnswerHeaders } from "./answer-headers.js";
 import type { AppDeps } from "./app.js";
+import { type FollowedResponse, followResponses, type RouteObserver } from "./followed-response.js";
 import { foreignRequest } from "./foreign-requests.js";
 
 /** Probes have a rate limit of their own: a client that loads many pages must not make a load balancer believe that the service is down. */
@@ -55,17 +55,14 @@ export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
   app.decorateRequest("charge");
 
   app.addHook("onRoute", (route) => {
-    route.onRequest = [admitting(route, deps), ...listOf(route.onRequest)];
-    route.onResponse = [observing(route.url, deps), ...listOf(route.onResponse)];
+    const observer = observerOf(route.url, deps);
+    route.onRequest = [admitting(route, observer, deps), ...listOf(route.onRequest)];
   });
-  const admitUnknown = admitting({ url: "" }, deps);
-  const observeUnknown = observing("none", deps);
+  const unrouted = observerOf("none", deps);
+  followResponses(app.server, deps.inFlight, unrouted);
+  const admitUnknown = admitting({ url: "" }, unrouted, deps);
   app.addHook("onRequest", function (request, reply, done) {
     if (request.is404) admitUnknown.call(this, request, reply, done);
-    else done();
-  });
-  app.addHook("onResponse", function (request, reply, done) {
-    if (request.is404) observeUnknown.call(this, request, reply, done);
     else done();
   });
 }
@@ -73,6 +70,7 @@ export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
 /** Answers with the headers of the service, and admits the request or refuses it. */
 function admitting(
   { url, config }: Pick<RouteOptions, "url" | "config">,
+  observer: RouteObserver,
   { admission, openRequests, hostRule, tls, stopping, clock }: AppDeps,
 ): onRequestHookHandler {
   const isTls = tls !== null;
@@ -92,6 +90,9 @@ function admitting(
     if (answered !== null) reply.raw.once("close", answered);
   };
   return (request, reply, done) => {
+    const response = reply.raw as FollowedResponse;
+    response.observer = observer;
+    response.requestId = request.id;
     addAnswerHeaders(reply, request.id);
     const foreign = foreignRequest(request.raw, hostRule, isTls);
     if (foreign !== null) return done(foreign);
@@ -122,15 +123,15 @@ function admitting(
   };
 }
 
-/** Observes the duration of each request for metrics and samples. */
-function observing(route: string, { metrics, activity, log }: AppDeps): onResponseHookHandler {
+/** Observes the duration of each request for metrics, samples and the log. */
+function observerOf(route: string, { metrics, activity, log }: AppDeps): RouteObserver {
   const observe = metrics.requestsOf(route);
   const sample = activity.requestsOf(route);
-  return ({ method, id }, { statusCode: status, elapsedTime: ms }, done) => {
+  return ({ req, statusCode: status, requestId }, ms) => {
+    const { method = "" } = req;
     observe(method, status, ms);
     sample(ms);
-    if (log.isLevelEnabled("debug")) log.debug({ req_id: id, method, route, status, ms }, "answered");
-    done();
+    if (log.isLevelEnabled("debug")) log.debug({ req_id: requestId, method, route, status, ms }, "answered");
   };
 }
 
