@@ -1,9 +1,6 @@
 import { InvalidRequestError } from "../errors.js";
 import type { CasOp, StoreLimits } from "./store.js";
 
-/** Half of a surrogate pair. It has no UTF-8 form, so an engine would return something else. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /** Refuses a batch that no engine could write, or that exceeds the limits of this one. Nothing has been sent by then. */
 export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, valueBytes }: StoreLimits): void {
   if (batch.length > batchOps) {
@@ -19,7 +16,7 @@ export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, value
     if (typeof key !== "string" || key.length === 0 || key.length > keyLength) {
       throw new InvalidRequestError(`batch[${i}].key`, `must be a string of 1 to ${keyLength} characters`);
     }
-    checkText(`batch[${i}].key`, key);
+    checkText(key, i, "key");
     if (seen !== null && seen.size === seen.add(key).size) {
       throw new InvalidRequestError(
         `batch[${i}].key`,
@@ -30,7 +27,7 @@ export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, value
       throw new InvalidRequestError(`batch[${i}].expected`, "must be a revision, or null for an absent key");
     }
     if (typeof value !== "string") throw new InvalidRequestError(`batch[${i}].value`, "must be a string");
-    checkText(`batch[${i}].value`, value);
+    checkText(value, i, "value");
     // A UTF-16 code unit is at most three bytes, so most values need not be counted.
     if (3 * value.length > valueBytes && Buffer.byteLength(value) > valueBytes) {
       throw new InvalidRequestError(
@@ -41,7 +38,10 @@ export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, value
   }
 }
 
-function checkText(field: string, text: string): void {
-  if (text.includes("\0")) throw new InvalidRequestError(field, "must not contain U+0000");
-  if (LONE_SURROGATE.test(text)) throw new InvalidRequestError(field, "must be well-formed Unicode");
+/** Half of a surrogate pair has no UTF-8 form, so an engine would return something else. */
+function checkText(text: string, index: number, name: "key" | "value"): void {
+  if (text.includes("\0"))
+    throw new InvalidRequestError(`batch[${index}].${name}`, "must not contain U+0000");
+  if (!text.isWellFormed())
+    throw new InvalidRequestError(`batch[${index}].${name}`, "must be well-formed Unicode");
 }

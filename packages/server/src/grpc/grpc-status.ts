@@ -37,5 +37,5 @@ function asciiJson(value: unknown): string {
 
 /** grpc-js encodes the message as a URI, and throws an uncaught error at an unpaired surrogate. */
 function wellFormed(text: string): string {
-  return text.replaceAll(/\p{Surrogate}/gu, "\ufffd");
+  return text.toWellFormed();
 }

@@ -78,7 +78,7 @@ function toText(value: unknown): string {
 
 /** Half a surrogate pair has no encoding: it would be sent as other bytes. */
 function encode(text: string): string {
-  return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
+  return encodeURIComponent(text.toWellFormed());
 }
 
 interface Sent {
