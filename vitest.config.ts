@@ -1,5 +1,4 @@
 import { defineConfig } from "vitest/config";
-import TestOrder from "./scripts/test-order.mjs";
 
 /** `npm run chaos` holds bounds of time, and so runs one file at a time. */
 const isChaos = process.env["TENURE_CHAOS"] === "1";
@@ -27,7 +26,6 @@ export default defineConfig({
     // One line per file; below it the tests that took longer than this.
     reporters: ["default"],
     slowTestThreshold: 1_000,
-    sequence: { sequencer: TestOrder },
     projects: [
       { extends: true, test: { name: "shared", include: SHARED, exclude: HEAP, isolate: false } },
       {
